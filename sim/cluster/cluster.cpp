@@ -67,6 +67,7 @@ std::size_t StepSeries::index_at(double time_s) const {
 double StepSeries::at(double time_s) const { return steps_[index_at(time_s)].value; }
 
 double StepSeries::integral(double from_s, double to_s) const {
+  if (from_s > to_s) return -integral(to_s, from_s);
   const std::size_t first = index_at(from_s), last = index_at(to_s);
   if (first == last) return steps_[first].value * (to_s - from_s);
   return steps_[first].value * (steps_[first + 1].time_s - from_s) + (before_[last] - before_[first + 1]) +

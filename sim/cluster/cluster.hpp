@@ -20,7 +20,7 @@ class StepSeries {
   /// At least one step; times increase. Before the first the value is the first one's.
   explicit StepSeries(std::vector<Step> steps);
   double at(double time_s) const;
-  /// Exact, in units of the value times seconds; within one step it is value x (to_s - from_s). `from_s` <= `to_s`.
+  /// Exact, in units of the value times seconds; within one step it is value x (to_s - from_s). Backwards it is negative.
   double integral(double from_s, double to_s) const;
   const std::vector<Step>& steps() const { return steps_; }
 

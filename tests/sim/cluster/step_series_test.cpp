@@ -19,6 +19,7 @@ TEST_CASE("a price over time, by hand") {
   CHECK(price.integral(5, 30) == 5 * 2 + 10 * 5 + 10 * 1);
   CHECK(price.integral(-5, 5) == 20);
   CHECK(price.integral(20, 20) == 0);
+  CHECK(price.integral(30, 5) == -(5 * 2 + 10 * 5 + 10 * 1));
 }
 
 TEST_CASE("an integral is the sum over its pieces, and within a step exactly value x seconds") {

@@ -105,6 +105,29 @@ TEST_CASE("an autoscaled pool: boots are waited for and paid, idle nodes go") {
   CHECK(totals.pools[0].idle_energy_j == Approx(60 * 100));
 }
 
+TEST_CASE("a queue's date after the last end costs nothing") {
+  // a boots for 20 s and runs for 10: 30 s of a node at 0.001 $/s. The queue wishes to be woken at 1,000, long after the node
+  // would have gone, and after the price has changed.
+  struct Late final : Queue {
+    Greedy inner;
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      inner.decide(view, answer);
+      if (view.now_s < 1000) answer.wake_at_s = 1000;
+    }
+  };
+  for (const bool has_prices : {false, true}) {
+    World world{.cluster = cluster({{4, 1}})};
+    world.cluster.pools[0].autoscale = Autoscale{.boot_s = 20, .idle_s = 50};
+    if (has_prices) world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {500, 7.2}});
+    Late queue;
+    const ReplayTotals totals = world.run({rigid("a", 0, 1, 10)}, queue);
+    CHECK(totals.last_end_s == 30);
+    CHECK(totals.pools[0].pool_usd == Approx(0.03));
+    CHECK(totals.pools[0].idle_usd == Approx(0).margin(1e-12));
+    CHECK(totals.pools[0].idle_device_s == Approx(0).margin(1e-9));
+  }
+}
+
 TEST_CASE("money, energy and carbon balance over random prices, intensities and pools") {
   rc::check([](std::uint64_t seed) {
     Random random(seed);
