@@ -213,10 +213,8 @@ void ReplayRun::decide(double now_s) {
   }
   look_at_wakes(now_s);
   look_for_progress(now_s);
-  const bool is_over = active_ == 0 && !more_will_arrive();
-  if (is_over) events_.cancel(wake_);  // money counts up to the last end
   if (!node_watch_) return;
-  if (is_over) stop_node_events();
+  if (active_ == 0 && !more_will_arrive()) stop_node_events();
   check_nodes_are_waited_for(now_s);
 }
 

@@ -105,8 +105,8 @@ void ReplayRun::look_at_wakes(double now_s) {
 }
 
 void ReplayRun::look_for_progress(double now_s) {
-  if (active_ == 0) {  // nobody is left for whom the queue could be woken
-    if (!more_will_arrive() && ++dates_without_end_ >= kDatesBetweenLooks) events_.cancel(wake_);
+  if (active_ == 0) {  // money counts up to the last end, and nobody is left for whom the queue could be woken
+    if (!more_will_arrive()) events_.cancel(wake_);
     return;
   }
   if (dates_without_end_++ == 0) {
