@@ -18,8 +18,9 @@ from program import OK, POLICY_FAILED, finding
 WRITTEN = {"--out", "-o", "--csv", "--html", "--export", "--state", "--report"}
 WRITTEN_ODDLY = ["", ".", "no/such/folder/x.csv", "x" * 300, "case.json"]
 KEPT = {"--processes", "--iterations", "--resume", "--watch"}
-# Wall-clock times are in databases, pages, logs and a regression's verdicts; keys in tables of sweeps are of the program's file.
-NOT_COMPARED = re.compile(r"\.(sqlite|html)(-\w+)?$|(^|/)r\.(md|xml)$|(^|/)timing\.json$|(^|/)manifest\.json$")
+# Wall-clock times are in databases, pages, logs and a regression's verdicts, and their digests in a bundle's list; keys in tables of sweeps are of the
+# program's file.
+NOT_COMPARED = re.compile(r"\.(sqlite|html)(-\w+)?$|(^|/)r\.(md|xml)$|(^|/)(timing|manifest|bundle)\.json$")
 
 MAKERS = {maker.__name__: maker for maker in (draw_commands.rent, draw_commands.plan, draw_commands.sweep, draw_commands.train, draw_commands.process, draw_commands.run,
                                               draw_reading.results, draw_reading.tables)}
