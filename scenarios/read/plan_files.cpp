@@ -244,8 +244,11 @@ bool read_samples_and_dataset(sim::ObjectReader& in, const PlanRequest& request,
   if (is_own) {
     data.name = in.text("dataset", "own");
     data.dataset.name = data.name;
-  } else if (!read_plan_dataset(in, default_dataset(none, request.model), data, mistakes)) {
-    return false;
+  } else {
+    const std::string of_model = default_dataset(none, request.model);
+    // A model that is unknown is told already, and would say which data set.
+    if (of_model.empty() && !request.model.empty() && !in.has("dataset")) return false;
+    if (!read_plan_dataset(in, of_model, data, mistakes)) return false;
   }
   if (samples) data.dataset.training_samples = *samples;
   return true;

@@ -95,6 +95,7 @@ def events(books):
                 of_job[event["job"]].append(event)
         if set(of_job) != set(rows):
             yield f"{run}: events of other jobs than jobs.csv: {', '.join(sorted(set(of_job) ^ set(rows))[:5])}"
+        starts = collections.Counter(decision["job"] for decision in run.rows["decisions.csv"] if decision["decision"] == "start")
         for job, happened in of_job.items():
             names = [event["event"] for event in happened]
             row = rows.get(job)
@@ -109,7 +110,7 @@ def events(books):
                 yield f"{run}: job {job} started at {started[:1]}, at {row['start_s']} by jobs.csv"
             if row and names.count("preempted") > int(row["preemptions"]) + names.count("interrupted"):
                 yield f"{run}: job {job} is preempted {names.count('preempted')} times, {row['preemptions']} by jobs.csv"
-            if books.has(run, "decisions.csv") and sum(d["decision"] == "start" and d["job"] == job for d in run.rows["decisions.csv"]) < len(started):
+            if books.has(run, "decisions.csv") and starts[job] < len(started):
                 yield f"{run}: job {job} is started {len(started)} times, less often by decisions.csv"
 
 

@@ -111,6 +111,7 @@ TEST_CASE("mistakes of a job are told with what was expected") {
   told("{}", "a dataset: the name of one, or an object with its task and size");
   told(R"({"dataset": "cifar10", "epochs": 1})", "a model, a network, or a dataset with a task");
   told(R"({"model": "resnet5", "dataset": "cifar10", "epochs": 1})", "did you mean \"resnet50\"?");
+  CHECK_THAT(files.mistakes(R"({"model": "resnet5", "epochs": 1})"), !Catch::Contains("a dataset"));  // which is the model's
   told(R"({"model": "resnet50"})", "epochs, or a target_accuracy");
   told(R"({"model": "resnet50", "target_accuracy": 0.99})",
        "an accuracy of at most 0.7544 (resnet50 on imagenet is believed to get no further)");
