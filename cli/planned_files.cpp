@@ -49,7 +49,7 @@ void export_planned(const std::string& folder, const scenarios::PlanRequest& req
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw sim::InputError({.file = folder, .expected = "a folder that can be made", .found = failed.message()});
-  for (const traces::DeployedFile& file : files) sim::write_file(folder + "/" + file.name, file.text);
+  for (const traces::DeployedFile& file : files) sim::write_file(sim::without_link(folder + "/" + file.name), file.text);
   say("\nwrote {} files to run the recommended with to {}: begin with README.md\n", files.size(), folder);
 }
 

@@ -146,8 +146,8 @@ std::string draw_plot(const PlotArguments& arguments) {
   if (!arguments.data.empty()) {
     std::error_code error;
     fs::create_directories(arguments.data, error);
-    sim::write_file(arguments.data + "/" + setting.name + ".gp", script);
-    sim::write_file(arguments.data + "/" + setting.name + ".dat", data);
+    sim::write_file(sim::without_link(arguments.data + "/" + setting.name + ".gp"), script);
+    sim::write_file(sim::without_link(arguments.data + "/" + setting.name + ".dat"), data);
   }
   report::run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
   std::string told = figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note);

@@ -19,8 +19,9 @@ int report_command(const ReportArguments& arguments) {
     throw sim::InputError({.expected = "one results folder with --out", .found = fmt::format("{}", arguments.folders.size())});
   for (const std::string& folder : arguments.folders) {
     sim::refuse_pipes_in(folder);
-    const std::string out = arguments.out.empty() ? folder + "/report.html" : arguments.out;
-    sim::write_file(out, report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing}));
+    const std::string page = report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing});
+    const std::string out = arguments.out.empty() ? sim::without_link(folder + "/report.html") : arguments.out;
+    sim::write_file(out, page);
     say("{}\n", out);
   }
   return kOk;

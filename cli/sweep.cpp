@@ -20,6 +20,7 @@
 #include "experiments/sweep/launchers.hpp"
 #include "experiments/sweep/task_folder.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
 
@@ -145,7 +146,7 @@ int sweep_command(const SweepArguments& arguments) {
   const std::string by_default = "results/" + plan.name() + ".sqlite";
   const std::string out = arguments.out.empty() ? by_default : arguments.out;
   const std::string page =
-      arguments.report.empty() ? std::filesystem::path(out).replace_extension(".html").string() : arguments.report;
+      arguments.report.empty() ? sim::without_link(std::filesystem::path(out).replace_extension(".html")) : arguments.report;
   const scenarios::SweepSummary summary =
       run_sweep(plan, {.database = out,
                        .scenario_path = out == by_default ? scenarios::seen_from("results", arguments.scenario.path) : "",

@@ -38,13 +38,6 @@ void copy_to(const fs::path& from, const fs::path& to) {
   if (error) throw sim::InputError({.file = to, .expected = "a file that can be written", .found = error.message()});
 }
 
-/// Leads out of the folder that it is meant in, or is no path of a file in it.
-bool leads_out(const std::string& path) {
-  const fs::path normal = fs::path(path).lexically_normal();
-  return path.empty() || normal.is_absolute() || normal.filename().empty() || *normal.begin() == ".." || *normal.begin() == "." ||
-         path.find('\0') != path.npos;
-}
-
 /// How many folders it goes up before it goes down.
 std::size_t ups(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
@@ -163,8 +156,9 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
   for (const ArtifactInput& input : artifact.inputs)
     if (!fs::path(input.path).is_absolute()) levels = std::max(levels, ups(input.path));
   for (std::size_t level = 0; level < levels; ++level) scenario_folder /= fmt::format("level{}", level + 1);
-  const std::string name = fs::path(manifest->owner.file).filename();
-  artifact.scenario = scenario_folder / (name.empty() ? manifest->owner.scenario + ".json" : name);
+  const auto last_of = [](const std::string& path) { return fs::path(path).filename().string(); };
+  const std::string name = last_of(manifest->owner.file);
+  artifact.scenario = scenario_folder / (sim::leads_out(name) ? last_of(manifest->owner.scenario) + ".json" : name);
   copy_to(results + "/scenario.json", folder + "/" + artifact.scenario);
 
   std::vector<std::string> folders{std::string(), results + "/"};
@@ -177,7 +171,10 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
   }
   for (const std::string& file : manifest->files) {
     std::error_code none;
-    if (fs::is_regular_file(results + "/" + file, none)) copy_to(results + "/" + file, folder + "/results/" + file);
+    if (!fs::is_regular_file(results + "/" + file, none)) continue;
+    if (sim::leads_out(fs::canonical(results + "/" + file).lexically_relative(fs::canonical(results))))
+      throw sim::InputError({.file = results + "/" + file, .expected = "a file of the folder's own", .found = "a link to elsewhere"});
+    copy_to(results + "/" + file, folder + "/results/" + file);
   }
   return artifact;
 }
@@ -208,7 +205,7 @@ Artifact read_artifact(const std::string& folder) {
   artifact.version = in.text("version");
   const auto inside = [&](sim::JsonValue value) {
     const std::string path(sim::read_text(value, mistakes));
-    if (leads_out(path)) value.refuse("the path of a file in the folder", mistakes);
+    if (sim::leads_out(path)) value.refuse("the path of a file in the folder", mistakes);
     return path;
   };
   if (const auto scenario = in.required("scenario", "the scenario's path in the folder")) artifact.scenario = inside(*scenario);
@@ -226,7 +223,7 @@ Artifact read_artifact(const std::string& folder) {
   for (const sim::JsonValue figure : in.list("figures")) artifact.figures.emplace_back(sim::read_text(figure, mistakes));
   if (const auto files = in.required("files", "an object of sums"))
     for (const sim::JsonMember file : files->members()) {
-      if (leads_out(std::string(file.key.text()))) file.key.refuse("the path of a file in the folder", mistakes);
+      if (sim::leads_out(std::string(file.key.text()))) file.key.refuse("the path of a file in the folder", mistakes);
       artifact.sha256[std::string(file.key.text())] = sim::read_text(file.value, mistakes);
     }
   in.finish();

@@ -9,6 +9,7 @@
 #include "experiments/run/results_place.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
@@ -111,7 +112,11 @@ std::optional<ResultsManifest> read_manifest(const std::string& folder) {
     return value && value->is_string() ? std::string(value->text()) : std::string();
   };
   manifest.owner = {.scenario = text_of("scenario"), .file = text_of("scenario_file"), .path = text_of("scenario_path")};
-  for (const sim::JsonValue file : in.list("files")) manifest.files.emplace(sim::read_text(file, mistakes));
+  for (const sim::JsonValue file : in.list("files")) {
+    const std::string name(sim::read_text(file, mistakes));
+    if (sim::leads_out(name)) file.refuse("the path of a file in the folder", mistakes);
+    manifest.files.insert(name);
+  }
   mistakes.throw_if_any();
   return manifest;
 }

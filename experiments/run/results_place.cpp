@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/base/errors.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 #include "sim/io/shown.hpp"
 
@@ -162,7 +163,7 @@ std::vector<std::string> beside(const std::string& target) {
     if (!name.starts_with(begin) || !(name.ends_with(".part") || name.ends_with(".old"))) continue;
     const std::size_t dot = name.rfind('.');
     if (dot <= begin.size() || name.find('.', begin.size()) != dot) continue;  // of a longer name than ours
-    if (it->is_directory(error)) found.push_back(it->path().string());
+    if (it->is_directory(error) && !it->is_symlink(error)) found.push_back(it->path().string());
     error.clear();
   }
   std::sort(found.begin(), found.end());
@@ -221,6 +222,7 @@ std::string taken_up(const ResultsPlace& place, const std::vector<Unfinished>& f
     return std::pair(a.difference.empty(), a.finished) < std::pair(b.difference.empty(), b.finished);
   });
   if (place.resume && most.difference.empty()) {
+    sim::refuse_links_in(most.path);
     place.note("going on with " + to_string(most));
     return most.path;
   }

@@ -145,7 +145,7 @@ std::string curve_path(std::string out) {
   if (sim::is_streamed(out)) return "/dev/null";  // an agent that goes through a pipe has nothing beside it
   constexpr std::string_view kEnding = ".json";
   if (out.ends_with(kEnding)) out.resize(out.size() - kEnding.size());
-  return out + ".csv";
+  return sim::without_link(out + ".csv");
 }
 
 TrainResult iterated(const TrainOptions& options, const HeldInterrupts& interrupts, const std::function<void()>& iterate,

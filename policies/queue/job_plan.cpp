@@ -42,20 +42,28 @@ bool JobPlan::fits(sim::JobSlot slot, const sim::Configuration& configuration) c
   });
 }
 
+/// Has the job's menu, which may be another one now, what is planned for it?
+bool JobPlan::is_of_menu(const sim::QueueView& view, sim::JobSlot slot) const {
+  const sim::QueueJob& job = view.jobs[slot];
+  const Entry& entry = entries_[slot];
+  return entry.planned >= 0 && static_cast<std::size_t>(entry.planned) < job.menu.ranked.size() &&
+         configuration_of(job, entry.planned).groups == entry.groups;
+}
+
 /// At the end of a stage `configure` may have given the job another menu and other devices: the plan is then what it does.
 void JobPlan::follow(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   const Entry& entry = entries_[slot];
   if (job.service.state != sim::JobState::starting && job.service.state != sim::JobState::running) return;
-  const bool known = entry.planned >= 0 && static_cast<std::size_t>(entry.planned) < job.menu.ranked.size() &&
-                     configuration_of(job, entry.planned).groups == entry.groups;
-  if (entry.planned >= 0 ? !known : job.service.entry >= 0 && !open_.contains(slot)) set(view, slot, job.service.entry);
+  if (entry.planned >= 0 ? !is_of_menu(view, slot) : job.service.entry >= 0 && !open_.contains(slot)) set(view, slot, job.service.entry);
 }
 
 void JobPlan::update(const sim::QueueView& view) {
   if (left_.empty()) left_ = pool_sizes(*view.cluster);
   for (const sim::JobSlot slot : view.queued) {
     if (entries_.size() <= slot) entries_.resize(slot + 1);
+    // Of what it had before it lost its devices, another menu may say something else.
+    if (planned_.contains(slot) && !is_of_menu(view, slot)) set(view, slot, -1);
     (planned_.contains(slot) ? open_ : unplanned_).put(slot, 0, view.jobs[slot].number);
   }
   for (const auto slots : {view.started, view.changed})

@@ -34,6 +34,7 @@ class JobPlan {
     std::vector<sim::Group> groups = {};  // of that entry
   };
   void release(sim::JobSlot slot);
+  bool is_of_menu(const sim::QueueView& view, sim::JobSlot slot) const;
   void follow(const sim::QueueView& view, sim::JobSlot slot);
   bool settle(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAnswer& answer);
 

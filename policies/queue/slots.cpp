@@ -169,11 +169,17 @@ SlotPlan plan_in_slots(const SlotJob& job, const SlotSteps& free, double slot_s,
 
 SlotSteps without(const SlotSteps& free, const SlotPlan& plan) { return changed(free, plan, -1); }
 
+namespace {
+
+sim::PoolId pool_of(const sim::QueueJob& job) { return configuration_of(job, job.first_fitting_entry).groups.front().pool; }
+
+}  // namespace
+
 /// Its entry, or else the quickest, of each number of devices in its pool; of shares, only those that are quicker than all
 /// smaller ones.
 SlotJob Slots::told(const sim::QueueView& view, sim::JobSlot slot) const {
   const sim::QueueJob& job = view.jobs[slot];
-  const int pool = configuration_of(job, job.first_fitting_entry).groups.front().pool;
+  const sim::PoolId pool = pool_of(job);
   const sim::WorkLeft left = job.left_at(view.now_s);
   SlotJob told{.deadline_s = job.job.submit_s + job.job.deadline_s};
   for (int entry = 0; entry < static_cast<int>(job.menu.ranked.size()); ++entry) {
@@ -199,10 +205,13 @@ SlotJob Slots::told(const sim::QueueView& view, sim::JobSlot slot) const {
 void Slots::read(const sim::QueueView& view) {
   const auto is = [](sim::JobSlot slot) { return [slot](const Member& member) { return member.slot == slot; }; };
   for (const sim::JobSlot slot : view.queued) {
-    if (std::ranges::any_of(members_, is(slot)) || std::ranges::any_of(joining_, is(slot))) continue;
-    const sim::QueueJob& job = view.jobs[slot];
-    const sim::PoolId pool = configuration_of(job, job.first_fitting_entry).groups.front().pool;
-    joining_.push_back({.slot = slot, .number = job.number, .pool = static_cast<std::size_t>(pool)});
+    if (const auto member = std::ranges::find_if(members_, is(slot)); member != members_.end()) {
+      // It has come back with another menu, of which nothing is planned.
+      if (jobs_.of(slot) < 0 && std::exchange(member->entry, -1) >= 0) due_s_ = std::min(due_s_, view.now_s);
+      continue;
+    }
+    if (std::ranges::any_of(joining_, is(slot))) continue;
+    joining_.push_back({.slot = slot, .number = view.jobs[slot].number});
   }
   for (const sim::JobSlot slot : view.ended) {
     ended_ = std::erase_if(members_, is(slot)) > 0 || ended_;
@@ -320,7 +329,10 @@ void Slots::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   const double due_s = std::max(due_s_, planned_s_ + parameters_.slot_s);
   if (view.now_s >= due_s) {
     for (std::vector<Member>* const list : {&members_, &joining_})
-      for (Member& member : *list) member.job = told(view, member.slot);
+      for (Member& member : *list) {
+        member.pool = static_cast<std::size_t>(pool_of(view.jobs[member.slot]));
+        member.job = told(view, member.slot);
+      }
     planned_s_ = drawn_up_s_ = view.now_s;
     ended_ = false;
     due_s_ = sim::kNever;

@@ -56,7 +56,7 @@ struct SlotParameters {
   double slot_s = 240;
 };
 
-/// Each job stays in the pool of the first entry of its menu that could ever fit.
+/// Each job stays in the pool of the first entry of its menu that could ever fit, as long as it has that menu.
 class Slots final : public sim::Queue {
  public:
   explicit Slots(const SlotParameters& parameters) : parameters_(parameters) {}

@@ -105,6 +105,18 @@ void refuse_pipes_in(const std::string& folder) {
     require_regular(entry->path());
 }
 
+void refuse_links_in(const std::string& folder) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+    if (entry->is_symlink(none)) refuse(entry->path(), "a file or folder of its own", "a link to elsewhere");
+}
+
+bool leads_out(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return path.empty() || normal.is_absolute() || normal.filename().empty() || *normal.begin() == ".." || *normal.begin() == "." ||
+         path.find('\0') != path.npos;
+}
+
 std::string read_file(const std::string& path, std::size_t max_bytes) {
   const auto refuse_size = [&] { refuse(path, fmt::format("a file of at most {} MiB", max_bytes >> 20), "a larger one"); };
   InputFile file(path);

@@ -38,6 +38,12 @@ void require_regular(const std::string& path);
 /// Of a folder that may be a stranger's. Throws InputError where it has, at any depth, a pipe, a device or a socket, or a link to
 /// one: whoever reads it might wait for ever. A path that is no folder is passed over.
 void refuse_pipes_in(const std::string& folder);
+/// Of a folder that is written into. Throws InputError where it has, at any depth, a symbolic link: what it leads to is not the
+/// folder's. A path that is no folder is passed over.
+void refuse_links_in(const std::string& folder);
+
+/// Whether a path that a file gives leads out of the folder that it is meant in, or is no path of a file in it.
+bool leads_out(const std::string& path);
 
 /// The whole file. Throws InputError also when it holds more than `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes);

@@ -210,6 +210,12 @@ void write_file(const std::string& path, std::string_view text) {
   file.close();
 }
 
+std::string without_link(std::string path) {
+  std::error_code none;
+  if (fs::is_symlink(path, none)) fs::remove(path, none);
+  return path;
+}
+
 std::string behind_links(const std::string& path) {
   std::string behind = path;
   for (int links = 0; follow(behind); ++links)

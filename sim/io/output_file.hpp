@@ -52,6 +52,10 @@ bool is_streamed(const std::string& path);
 /// All of a user's file at once.
 void write_file(const std::string& path, std::string_view text);
 
+/// The path, which the program made up in a folder that may be a stranger's (report.html among results): a symbolic link that
+/// stands there goes, so that nothing is written to what it leads to.
+std::string without_link(std::string path);
+
 /// What the path leads to through links, the last of which may lead to nothing; the path itself where links are no good.
 std::string behind_links(const std::string& path);
 

@@ -147,6 +147,10 @@ void ReplayRun::pause(JobSlot slot, double now_s) {
                                   setup_.policy.name, jobs_[slot].job.name, now_s, kMostPauses));
   live.state = JobState::held;
   live.entry = -1;
+  show(slot, now_s);
+  // It may have begun all that at this very date, with a menu that it has no more.
+  std::erase(started_, slot);
+  std::erase(changed_, slot);
   tell(now_s, JobEvent::paused, slot);
   const double until_s = on_date_grid(std::max(now_s, live.pause_since_s + pause.wait_s));
   live.pause_end = events_.push({until_s, EventClass::timer, subject_of(slot, JobTimer::pause_end)});

@@ -185,6 +185,42 @@ TEST_CASE("a stranger's bundle starts no program unasked and leads nowhere") {
   CHECK(!fs::exists(ran.folder.path() + "/packed/inputs/level1/pwned"));
 }
 
+TEST_CASE("a stranger's results are bundled into the bundle's folder alone, and nothing from elsewhere is") {
+  const Bundled ran;
+  const std::string work = ran.folder.path() + "/work", at = work + "/r/manifest.json", good = text_of(at);
+  ran.folder.write("work/r/stolen.txt", "x");
+  for (const std::string path : {"../../work/r/stolen.txt", "../r/stolen.txt", "/etc/passwd", ".."}) {
+    INFO(path);
+    auto manifest = nlohmann::json::parse(good);
+    manifest["files"].push_back(path);
+    ran.folder.write("work/r/manifest.json", manifest.dump());
+    const Ended packed = ran.bundle();
+    CHECK(packed.status == 3);
+    CHECK(has(packed.err, ": expected the path of a file in the folder, found"));
+  }
+  for (const std::string name : {"../../x", "/tmp/x", ".."}) {
+    INFO(name);
+    auto manifest = nlohmann::json::parse(good);
+    manifest["scenario_file"] = "..";
+    manifest["scenario"] = name;
+    ran.folder.write("work/r/manifest.json", manifest.dump());
+    const Ended packed = ran.bundle();
+    INFO(packed.err);
+    CHECK(packed.status == 0);
+    CHECK(fs::exists(work + "/packed/inputs/level1/" + (name == ".." ? "...json" : "x.json")));
+    fs::remove_all(work + "/packed");
+  }
+  ran.folder.write("work/r/manifest.json", good);
+  fs::rename(work + "/r/jobs.csv", work + "/jobs.csv");
+  fs::create_symlink("../jobs.csv", work + "/r/jobs.csv");
+  const Ended packed = ran.bundle();
+  CHECK(packed.status == 3);
+  CHECK(has(packed.err, "r/jobs.csv: expected a file of the folder's own, found a link to elsewhere"));
+  std::size_t entries = 0;
+  for (const auto& entry : fs::directory_iterator(work)) entries += !entry.path().empty();
+  CHECK(entries == 4);  // r, jobs.csv, scenarios, traces
+}
+
 TEST_CASE("a graph that a study reads is fingerprinted and packed as any other input") {
   const Bundled ran;
   REQUIRE(run_program(ran.folder.path() + "/work/scenarios", {"graph", "rnnlm", "--json", "step.json"}).status == 0);

@@ -296,6 +296,22 @@ TEST_CASE("repetitions.csv has what summary.json averages") {
       CHECK(sums.at(policy.at("policy"))[c] / 2 == Approx(policy.at(columns[c]).at("mean").get<double>()).epsilon(1e-12));
 }
 
+TEST_CASE("nothing is written to what a link in a stranger's folder leads to, under a name that the program made up") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 1 } ] },
+    "jobs": [ { "job_id": "one", "gpus": 1, "duration_s": 100 } ], "policies": [ "manual" ], "repetitions": 2 })");
+  run(folder, folder.path() + "/s.json", "theirs");
+  folder.write("mine.txt", "mine");
+  fs::remove(folder.path() + "/theirs/report.html");
+  for (const std::string name : {"report.html", "cdf.gp", "cdf.dat"}) fs::create_symlink("../mine.txt", folder.path() + "/theirs/" + name);
+  const Ended page = run_program(folder.path(), {"report", "theirs"});
+  INFO(page.err);
+  CHECK(page.status == 0);
+  CHECK(!fs::is_symlink(folder.path() + "/theirs/report.html"));
+  run_program(folder.path(), {"plot", "cdf", "theirs", "-o", "cdf.svg", "--data", "theirs"});
+  CHECK(text_of(folder.path() + "/mine.txt") == "mine");
+}
+
 TEST_CASE("a pipe in a folder of results is refused by all that read it, not waited for") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 1 } ] },

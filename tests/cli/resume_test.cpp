@@ -72,6 +72,31 @@ TEST_CASE("a run that is killed at any moment, and gone on with, leaves the byte
   CHECK((kept > 0 || kills() < 10));
 }
 
+TEST_CASE("what is left of a run is not gone on with where a link leads out of it") {
+  const TemporaryFolder folder;
+  folder.write("s.json", std::string(kScenario).replace(kScenario.find("\"repetitions\": 5"), 16, "\"repetitions\": 2000"));
+  fs::path part;
+  const auto finished = [&] {
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
+      if (entry.path().filename() == "finished.json") part = entry.path().parent_path().parent_path();
+    return !part.empty();
+  };
+  {
+    const Program program(folder.path(), {"run", "s.json", "--out", "out", "--processes", "1"});
+    for (int tries = 0; tries < 1000 && !finished(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    program.send(SIGSTOP);
+    program.send(SIGKILL);
+    program.wait();
+  }
+  REQUIRE(!part.empty());
+  folder.write("mine.txt", "mine");
+  fs::create_symlink(folder.path() + "/mine.txt", part / "summary.json");
+  const Ended ended = run_program(folder.path(), {"run", "s.json", "--out", "out", "--processes", "1", "--resume"});
+  CHECK(ended.status == 3);
+  CHECK(ended.err.find("/summary.json: expected a file or folder of its own, found a link to elsewhere") != std::string::npos);
+  CHECK(text_of(folder.path() + "/mine.txt") == "mine");
+}
+
 TEST_CASE("a study is not gone on with") {
   const TemporaryFolder folder;
   const Ended ended = run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/place/placement-zoo.json", "--resume"});

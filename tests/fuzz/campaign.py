@@ -67,7 +67,7 @@ def shortened(scenario):
 
 
 def without_long_work(value, key=None):
-    """What takes minutes or gigabytes by right is no finding: graphs of tens of thousands of operations, thousands of repetitions or of
+    """What takes minutes or gigabytes by right is no finding: graphs of tens of thousands of operations, thousands of repetitions, of jobs or of
     past runs, of which some strategies hold each against all others, millions of trainings or of tried placements."""
     if isinstance(value, dict):
         return {name: without_long_work(part, name) for name, part in value.items()}
@@ -75,7 +75,7 @@ def without_long_work(value, key=None):
         return [without_long_work(part) for part in value]
     if key == "granularity" and value == "tensorflow":
         return "layers"
-    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 20_000, 100_000_000), ("evaluations", 1_000, 100_000_000), ("runs", 1_000, 100_000_000)):
+    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 100_000_000), ("runs", 1_000, 100_000_000)):
         if key == counted and isinstance(value, int) and from_ < value <= to:
             return from_
     return value

@@ -207,6 +207,22 @@ TEST_CASE("a folder with a pipe, or a link to a device, at any depth is refused;
   fs::remove_all(folder);
 }
 
+TEST_CASE("a link in a folder that is written into is refused at any depth, and paths that lead out of a folder are known") {
+  namespace fs = std::filesystem;
+  const std::string folder = fs::temp_directory_path() / ("rehearse_links_" + std::to_string(::getpid()));
+  fs::create_directories(folder + "/deep");
+  std::ofstream(folder + "/deep/file") << "x";
+  CHECK_NOTHROW(refuse_links_in(folder));
+  CHECK_NOTHROW(refuse_links_in(folder + "/none"));
+  fs::create_directory_symlink("..", folder + "/deep/up");
+  CHECK_THROWS_WITH(refuse_links_in(folder), folder + "/deep/up: expected a file or folder of its own, found a link to elsewhere");
+  fs::remove_all(folder);
+
+  for (const char* path : {"a", "a/b", "a/../b", "..a", ".hidden"}) CHECK_FALSE(leads_out(path));
+  for (const char* path : {"", ".", "..", "/a", "../a", "a/../../b", "a/", "a/.."}) CHECK(leads_out(path));
+  CHECK(leads_out(std::string("a\0b", 3)));
+}
+
 TEST_CASE("files that cannot be read are refused") {
   const TemporaryFile empty(""), good("\xEF\xBB\xBF{\"a\": [1]}\r\n");
   CHECK(file_complaint("/no/such/file.json") == "/no/such/file.json: expected a readable file, found no such file");

@@ -83,6 +83,17 @@ TEST_CASE("a link stays, and what it leads to is written, also when that is not 
   CHECK_THROWS_AS(check_output(folder.path() + "/round"), InputError);
 }
 
+TEST_CASE("a link under a name that the program made up goes, and what it leads to stays as it is") {
+  const TemporaryFolder folder;
+  folder.write("target", "old");
+  fs::create_symlink("target", folder.path() + "/link");
+  write_file(without_link(folder.path() + "/link"), "new");
+  CHECK(text_of(folder.path() + "/link") == "new");
+  CHECK(text_of(folder.path() + "/target") == "old");
+  CHECK(without_link(folder.path() + "/target") == folder.path() + "/target");
+  CHECK(text_of(folder.path() + "/target") == "old");
+}
+
 TEST_CASE("a pipe is written to as it is, and stays one") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/pipe";
