@@ -62,6 +62,8 @@ policies::Partition read_partition(sim::JsonValue value, const sim::Cluster& clu
   policies::Partition partition;
   sim::ObjectReader in(value, mistakes);
   partition.name = in.text("name");
+  if (const auto named = in.child("users"); named && named->is_array() && named->size() == 0)
+    named->refuse("at least one user (left out, it has all whom no other partition names)", mistakes);
   for (const sim::JsonValue user : in.list("users")) {
     const std::string name(sim::read_text(user, mistakes));
     if (!name.empty() && !users.insert(name).second) refuse_again(user, name, "a user of one partition", mistakes);
