@@ -178,6 +178,7 @@ struct Use {
   const char* name;           ///< the method's unless another one says better what it is among GPUs alone
   double groups = 64;         ///< by default
   double evaluations = 2000;  ///< by default, of what searches
+  double most_groups = 4096;
   bool measures = true;       ///< what searches tries placements on the devices; else it plans on believed times, for nothing
 };
 
@@ -187,7 +188,7 @@ std::vector<ParameterDeclaration> parameters_of(const PlacementEntry& method, co
                         .fallback = use.groups,
                         .help = "of co-located operations, at most",
                         .low = 1,
-                        .high = 4096,
+                        .high = use.most_groups,
                         .whole = true});
   if (!method.searches) return parameters;
   parameters.push_back({.name = "evaluations",
@@ -240,7 +241,12 @@ const std::vector<PlaceEntry>& place_strategies() {
       placing("metis"),       placing("min-cut"),
       placing("heft"),        placing("m-topo"),
       placing("m-etf"),       placing("m-sct"),
-      placing("annealing"),   placing({.method = "exact", .name = "exact", .groups = 8, .evaluations = 1e6, .measures = false}),
+      placing("annealing"),   placing({.method = "exact",
+                                       .name = "exact",
+                                       .groups = 8,
+                                       .evaluations = 1e6,
+                                       .most_groups = kMostExactGroups,
+                                       .measures = false}),
       placing("rl"),          placing("rl-refined"),
   };
   return entries;
