@@ -295,6 +295,9 @@ int guarded(Command program, const Arguments& arguments) {
   } catch (const sim::InputError& error) {
     say(stderr, "{}\n", error.what());
     return kInvalidInput;
+  } catch (const sim::PolicyError& error) {  // outside of runs, where it is a row: of a training, say
+    say(stderr, "{}\n", error.what());
+    return kPolicyFailed;
   } catch (const scenarios::Interrupted& left) {
     say(stderr, "interrupted; {}\n", left.what());
     return kInterrupted;

@@ -63,6 +63,13 @@ void Gavel::take_up(const sim::QueueView& view) {
   for (const sim::JobSlot slot : view.changed) meet(view, slot);
 }
 
+void Gavel::look_at_pools(const sim::QueueView& view) {
+  std::vector<bool> is_there;
+  for (const sim::Nodes& nodes : view.nodes) is_there.push_back(nodes.nodes_out() < nodes.node_count());
+  changed_ = changed_ || is_there != is_there_;
+  is_there_ = std::move(is_there);
+}
+
 /// Time due and time had since it was last counted: before anything changes on which they depend. What a job holds is what it has
 /// planned, but for the checkpoints on the way.
 void Gavel::account(sim::JobSlot slot, double now_s) {
@@ -106,7 +113,7 @@ GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim
     const sim::JobSlot slot = slots[static_cast<std::size_t>(j)];
     const sim::QueueJob& job = view.jobs[slot];
     for (Eigen::Index p = 0; p < pools; ++p) {
-      const int entry = on(slot, static_cast<std::size_t>(p)).entry;
+      const int entry = entry_now(slot, static_cast<std::size_t>(p));
       if (entry < 0) continue;
       problem.throughput(j, p) = 1 / remaining_s(view, slot, entry);
       problem.devices(j, p) = configuration_of(job, entry).workers();
@@ -133,9 +140,11 @@ GavelProblem Gavel::problem_of(const sim::QueueView& view, const std::vector<sim
 
 void Gavel::allocate(const sim::QueueView& view) {
   std::vector<sim::JobSlot> slots = active();
+  for (const sim::JobSlot slot : slots)
+    for (std::size_t p = 0; p < pools_; ++p) on(slot, p).share = 0;
   std::erase_if(slots, [this](sim::JobSlot slot) {  // several groups: no share of one pool's time, starts when there is room
     for (std::size_t p = 0; p < pools_; ++p)
-      if (on(slot, p).entry >= 0) return false;
+      if (entry_now(slot, p) >= 0) return false;
     return true;
   });
   const GavelProblem problem = problem_of(view, slots);
@@ -185,7 +194,7 @@ void Gavel::round(const sim::QueueView& view) {
     for (const sim::Group& group : plan_.groups_of(slot)) left[static_cast<std::size_t>(group.pool)] += group.workers;
     for (std::size_t p = 0; p < pools_; ++p) {
       const OnPool& here = on(slot, p);
-      if (here.entry < 0 || here.share <= 0) continue;
+      if (entry_now(slot, p) < 0 || here.share <= 0) continue;
       const double due_s = here.due_s + here.share * parameters_.round_s;
       const double priority = here.had_s > 0 ? due_s / here.had_s : sim::kNever;
       claims_.push_back({-priority, -due_s, view.jobs[slot].number, slot, p});
@@ -229,7 +238,7 @@ void Gavel::fill(const sim::QueueView& view) {
       const int entry = on(slot, p).entry;
       if (entry < 0) continue;
       on_one_pool = true;
-      if (!by_cost && !plan_.fits(slot, configuration_of(job, entry))) continue;
+      if (!is_there_[p] || (!by_cost && !plan_.fits(slot, configuration_of(job, entry)))) continue;
       const double time = remaining_s(view, slot, entry) * (by_cost ? entry_usd_per_s(view, job, entry) : 1);
       if (best >= 0 && std::pair(time, entry) > std::pair(least, best)) continue;
       least = time;
@@ -241,6 +250,7 @@ void Gavel::fill(const sim::QueueView& view) {
 
 void Gavel::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
   take_up(view);
+  look_at_pools(view);
   if (view.now_s >= next_round_s_) {
     round(view);
     next_round_s_ = view.now_s + parameters_.round_s;

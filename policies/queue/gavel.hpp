@@ -22,7 +22,7 @@ struct GavelParameters {
 /// On each pool a job runs the first entry of its menu that stands there and could ever fit. Priority of a job on a pool: time
 /// that it should have had there, the coming round included, over time that it had. Jobs that keep their pool keep their devices.
 /// Between rounds, devices that come free go to waiting jobs in order of arrival, on the pool where each is quickest (cost:
-/// cheapest). A job that a round has moved or stopped before it got any further (a start-up, or an epoch that diverges, longer
+/// cheapest). A pool of which no node is there has no time to give until one is. A job that a round has moved or stopped before it got any further (a start-up, or an epoch that diverges, longer
 /// than a round) stays for twice as many rounds the next time.
 class Gavel final : public sim::Queue {
  public:
@@ -53,7 +53,10 @@ class Gavel final : public sim::Queue {
     bool taken = false;   // a round has taken them away
   };
   OnPool& on(sim::JobSlot slot, std::size_t pool) { return on_pool_[slot * pools_ + pool]; }
+  /// The job's entry on a pool of which some node is there; -1: none.
+  int entry_now(sim::JobSlot slot, std::size_t pool) { return is_there_[pool] ? on(slot, pool).entry : -1; }
   void take_up(const sim::QueueView& view);
+  void look_at_pools(const sim::QueueView& view);
   void meet(const sim::QueueView& view, sim::JobSlot slot);
   void account(sim::JobSlot slot, double now_s);
   void change_plan(const sim::QueueView& view, sim::JobSlot slot, int entry);
@@ -70,7 +73,8 @@ class Gavel final : public sim::Queue {
   JobPlan plan_;
   std::size_t pools_ = 0;
   std::vector<OnPool> on_pool_;  // by slot and pool
-  bool changed_ = false;         // jobs came or went since the last programme
+  std::vector<bool> is_there_;   // by pool: some node of it
+  bool changed_ = false;         // jobs, or the last node of a pool, came or went since the last programme
   GavelMemory memory_;
   std::vector<double> accounted_s_;  // by slot: until when its times are counted
   std::vector<Claim> claims_;

@@ -71,6 +71,22 @@ TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
   }
 }
 
+TEST_CASE("gavel, cost: a pool of which no node is there has nothing to give, until one is") {
+  // The cheap pool's only node is away from 0 to 15: the first job runs in the other one, for 10 s; the second, at 20 with a round,
+  // in the cheap one.
+  World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
+  world.nodes.measured = {{1, 0, 0, 15}};
+  world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};
+  std::vector<Job> jobs{training("a", 8), training("b", 8)};
+  jobs[0].submit_s = 1;
+  jobs[1].submit_s = 18;
+  Gavel queue({.objective = GavelObjective::cost, .round_s = 5});
+  world.run(jobs, queue);
+  CHECK(world.keeper.of("a").pool == 0);
+  CHECK(world.keeper.of("a").end_s < 20);
+  CHECK(world.keeper.of("b").pool == 1);
+}
+
 TEST_CASE("gavel, cost: of two deadlines the nearer one gets the quick pool") {
   // Both are cheapest in pool 1, 18 s. b has 100 s; a, with 12 s, needs a share of 0.625 on pool 0, where it takes 10 s, and is
   // there in the first round, the larger share being due first.
