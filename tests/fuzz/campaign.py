@@ -103,7 +103,7 @@ class Campaign:
     # Nor is a device so slow that a step takes a century, which the program says.
     # Nor is a run that fills the campaign's 512 MiB a file: of 35 years of rounds every date is kept where everything is asked for.
     NO_FINDING = ("got any further: whoever is started is stopped", "got any further: the queue waits until", "File too large",
-                  "ticks of N^-N s altogether", "ticks of N^N s altogether")
+                  "ticks of N^N s altogether")
 
     def told(self, signature, scenario, files, trial, valid, thorough):
         """A finding is told, minimised and kept once for each signature; what is expected is counted, and no finding."""
