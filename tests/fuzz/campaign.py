@@ -75,7 +75,8 @@ def without_long_work(value, key=None):
         return [without_long_work(part) for part in value]
     if key == "granularity" and value == "tensorflow":
         return "layers"
-    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 100_000_000), ("runs", 1_000, 100_000_000)):
+    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
+                               ("epochs", 10_000, 1_000_000)):
         if key == counted and isinstance(value, int) and from_ < value <= to:
             return from_
     return value
