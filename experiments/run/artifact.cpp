@@ -173,7 +173,8 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
     std::error_code none;
     if (!fs::is_regular_file(results + "/" + file, none)) continue;
     if (sim::leads_out(fs::canonical(results + "/" + file).lexically_relative(fs::canonical(results))))
-      throw sim::InputError({.file = results + "/" + file, .expected = "a file of the folder's own", .found = "a link to elsewhere"});
+      throw sim::InputError(
+          {.file = results + "/" + file, .expected = "a file of the folder's own", .found = "a link to elsewhere"});
     copy_to(results + "/" + file, folder + "/results/" + file);
   }
   return artifact;

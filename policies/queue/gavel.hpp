@@ -22,8 +22,8 @@ struct GavelParameters {
 /// On each pool a job runs the first entry of its menu that stands there and could ever fit. Priority of a job on a pool: time
 /// that it should have had there, the coming round included, over time that it had. Jobs that keep their pool keep their devices.
 /// Between rounds, devices that come free go to waiting jobs in order of arrival, on the pool where each is quickest (cost:
-/// cheapest). A pool of which no node is there has no time to give until one is. A job that a round has moved or stopped before it got any further (a start-up, or an epoch that diverges, longer
-/// than a round) stays for twice as many rounds the next time.
+/// cheapest). A pool of which no node is there has no time to give until one is. A job that a round has moved or stopped before
+/// it got any further (a start-up, or an epoch that diverges, longer than a round) stays for twice as many rounds the next time.
 class Gavel final : public sim::Queue {
  public:
   explicit Gavel(const GavelParameters& parameters) : parameters_(parameters) {}

@@ -55,7 +55,8 @@ void JobPlan::follow(const sim::QueueView& view, sim::JobSlot slot) {
   const sim::QueueJob& job = view.jobs[slot];
   const Entry& entry = entries_[slot];
   if (job.service.state != sim::JobState::starting && job.service.state != sim::JobState::running) return;
-  if (entry.planned >= 0 ? !is_of_menu(view, slot) : job.service.entry >= 0 && !open_.contains(slot)) set(view, slot, job.service.entry);
+  if (entry.planned >= 0 ? !is_of_menu(view, slot) : job.service.entry >= 0 && !open_.contains(slot))
+    set(view, slot, job.service.entry);
 }
 
 void JobPlan::update(const sim::QueueView& view) {

@@ -179,7 +179,7 @@ struct Use {
   double groups = 64;         ///< by default
   double evaluations = 2000;  ///< by default, of what searches
   double most_groups = 4096;
-  bool measures = true;       ///< what searches tries placements on the devices; else it plans on believed times, for nothing
+  bool measures = true;  ///< what searches tries placements on the devices; else it plans on believed times, for nothing
 };
 
 std::vector<ParameterDeclaration> parameters_of(const PlacementEntry& method, const Use& use) {
@@ -235,19 +235,27 @@ PlaceEntry data_parallel() {
 
 const std::vector<PlaceEntry>& place_strategies() {
   static const std::vector<PlaceEntry> entries{
-      data_parallel(),        placing({.method = "single-gpu", .name = "single-device"}),
-      placing("round-robin"), placing("random"),
-      placing("expert"),      placing("scotch"),
-      placing("metis"),       placing("min-cut"),
-      placing("heft"),        placing("m-topo"),
-      placing("m-etf"),       placing("m-sct"),
-      placing("annealing"),   placing({.method = "exact",
-                                       .name = "exact",
-                                       .groups = 8,
-                                       .evaluations = 1e6,
-                                       .most_groups = kMostExactGroups,
-                                       .measures = false}),
-      placing("rl"),          placing("rl-refined"),
+      data_parallel(),
+      placing({.method = "single-gpu", .name = "single-device"}),
+      placing("round-robin"),
+      placing("random"),
+      placing("expert"),
+      placing("scotch"),
+      placing("metis"),
+      placing("min-cut"),
+      placing("heft"),
+      placing("m-topo"),
+      placing("m-etf"),
+      placing("m-sct"),
+      placing("annealing"),
+      placing({.method = "exact",
+               .name = "exact",
+               .groups = 8,
+               .evaluations = 1e6,
+               .most_groups = kMostExactGroups,
+               .measures = false}),
+      placing("rl"),
+      placing("rl-refined"),
   };
   return entries;
 }

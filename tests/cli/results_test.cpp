@@ -303,7 +303,8 @@ TEST_CASE("nothing is written to what a link in a stranger's folder leads to, un
   run(folder, folder.path() + "/s.json", "theirs");
   folder.write("mine.txt", "mine");
   fs::remove(folder.path() + "/theirs/report.html");
-  for (const std::string name : {"report.html", "cdf.gp", "cdf.dat"}) fs::create_symlink("../mine.txt", folder.path() + "/theirs/" + name);
+  for (const std::string name : {"report.html", "cdf.gp", "cdf.dat"})
+    fs::create_symlink("../mine.txt", folder.path() + "/theirs/" + name);
   const Ended page = run_program(folder.path(), {"report", "theirs"});
   INFO(page.err);
   CHECK(page.status == 0);

@@ -72,8 +72,8 @@ TEST_CASE("gavel, cost: where a dollar does most, but for deadlines") {
 }
 
 TEST_CASE("gavel, cost: a pool of which no node is there has nothing to give, until one is") {
-  // The cheap pool's only node is away from 0 to 15: the first job runs in the other one, for 10 s; the second, at 20 with a round,
-  // in the cheap one.
+  // The cheap pool's only node is away from 0 to 15: the first job runs in the other one, for 10 s; the second, at 20 with a
+  // round, in the cheap one.
   World world{.cluster = cluster({{1, 1}, {1, 2}}), .costs = {.start_s = 0, .checkpoint_s = 0}};
   world.nodes.measured = {{1, 0, 0, 15}};
   world.menus.menu.ranked = {predicted_choice(0, 1, 100, 8), predicted_choice(1, 1, 50, 8)};

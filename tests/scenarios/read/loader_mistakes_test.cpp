@@ -245,8 +245,10 @@ TEST_CASE("names given twice") {
        "{ 'name': 'x', 'quota': {} } ] } } ]",
        "s.json:4:104: /policies/0/queue/partitions/0/users/1: expected a user of one partition, found \"u\" again\n"
        "s.json:4:125: /policies/0/queue/partitions/1: expected a partition's name that is given once, found \"x\" again"},
-      {"[ 'manual' ]", "[ { 'name': 'a', 'queue': { 'name': 'drf', 'partitions': [ { 'name': 'x', 'users': [], 'quota': {} } ] } } ]",
-       "s.json:4:98: /policies/0/queue/partitions/0/users: expected at least one user (left out, it has all whom no other partition "
+      {"[ 'manual' ]",
+       "[ { 'name': 'a', 'queue': { 'name': 'drf', 'partitions': [ { 'name': 'x', 'users': [], 'quota': {} } ] } } ]",
+       "s.json:4:98: /policies/0/queue/partitions/0/users: expected at least one user (left out, it has all whom no other "
+       "partition "
        "names), found an empty list"},
       {"{ 'gpus': 1, ", "{ 'job_id': 'a', 'gpus': 1, 'duration_s': 5 }, { 'job_id': 'a', 'gpus': 1, ",
        R"(s.json:3:60: /jobs/1: expected a job_id that is given once, found "a" again)"},

@@ -215,7 +215,8 @@ TEST_CASE("a link in a folder that is written into is refused at any depth, and 
   CHECK_NOTHROW(refuse_links_in(folder));
   CHECK_NOTHROW(refuse_links_in(folder + "/none"));
   fs::create_directory_symlink("..", folder + "/deep/up");
-  CHECK_THROWS_WITH(refuse_links_in(folder), folder + "/deep/up: expected a file or folder of its own, found a link to elsewhere");
+  CHECK_THROWS_WITH(refuse_links_in(folder),
+                    folder + "/deep/up: expected a file or folder of its own, found a link to elsewhere");
   fs::remove_all(folder);
 
   for (const char* path : {"a", "a/b", "a/../b", "..a", ".hidden"}) CHECK_FALSE(leads_out(path));
