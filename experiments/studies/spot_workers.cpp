@@ -361,6 +361,7 @@ std::unique_ptr<StudyParameters> read_spot_workers(sim::ObjectReader& in, const 
   }
   question.stage_min = in.number("stage_min", sim::between(1, 1440), 15);
   question.deadline_h = in.number("deadline_h", sim::between(1, 1000), 12);
+  if (question.deadline_h * 60 < question.stage_min) in.value().refuse("\"deadline_h\" of at least one stage", mistakes);
   const double restart_min = in.number("restart_min", sim::between(0, 1440), 3);
   question.speeds.restart_stages = restart_min / question.stage_min;
   constexpr double kMostRestart = 0.9;  // a stage that begins with one does something yet

@@ -136,6 +136,8 @@ TEST_CASE("levels, workers and deadlines that cannot be are mistakes of a study 
   CHECK(has(said(R"(, "price_shares": [0.5, 0.3, 0.1])"), "that sum to 1"));
   CHECK(has(said(R"(, "price_factors": [0.5])"), "of as many levels"));
   CHECK(has(said(R"(, "restart_min": 29)"), "at most 0.9 stages"));
+  CHECK(has(complaints(folder, with(workers_scenario(""), "\"stage_min\": 30", "\"stage_min\": 241")),
+            "\"deadline_h\" of at least one stage"));
   CHECK(has(complaints(folder, with(workers_scenario(""), "[1, 4]", "[4, 1]")), "ascending"));
   CHECK(has(complaints(folder, with(workers_scenario(""), "\"slack\": 1.5", "\"slack\": 0.2")), "on-demand nodes can keep"));
   CHECK(has(complaints(folder, with(workers_scenario(""), "\"deadline_h\": 4", "\"deadline_h\": 1000")),
