@@ -72,7 +72,7 @@ def without_long_work(value, key=None):
     if isinstance(value, dict):
         return {name: without_long_work(part, name) for name, part in value.items()}
     if isinstance(value, list):
-        return [without_long_work(part) for part in value]
+        return [without_long_work(part, key) for part in value]
     if key == "granularity" and value == "tensorflow":
         return "layers"
     for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
