@@ -22,6 +22,8 @@ StagePlan plan_of(const AgentDecision& decision, const StageTable& table, const 
   const bool planned = std::isfinite(option.plan_usd);
   plan.time_s = decision.from.time_s + (planned ? option.plan_s : option.kept_s);
   plan.cost_usd = decision.from.cost_usd + (planned ? option.plan_usd : option.kept_usd);
+  // Kept to the end it would never get there, and what comes after it is not chosen yet: nothing is predicted.
+  if (!std::isfinite(plan.time_s) || !std::isfinite(plan.cost_usd)) plan.time_s = plan.cost_usd = sim::kUnset;
   return plan;
 }
 

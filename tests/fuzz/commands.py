@@ -91,7 +91,7 @@ class CommandTrial:
             for path, _, names in os.walk(os.path.join(self.scratch.path, folder)):
                 for name in names:
                     whole = os.path.join(path, name)
-                    shown = os.path.relpath(whole, os.path.join(self.scratch.path, folder))
+                    shown = re.sub(r"\.\w{6}\.(old|part)/", r".\1/", os.path.relpath(whole, os.path.join(self.scratch.path, folder)))
                     if not NOT_COMPARED.search(shown):
                         with open(whole, "rb") as file:
                             content = file.read()

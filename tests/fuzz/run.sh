@@ -51,7 +51,7 @@ fuzz() {
   local format=${1##*/fuzz_} log
   log=$root/build/fuzz/$format.log
   mkdir -p "$3/$format"
-  if ! "$1" -max_total_time="$2" -max_len=4096 -timeout=10 -rss_limit_mb=512 -seed="$4" -dict=tests/fuzz/traces.dict \
+  if ! "$1" -max_total_time="$2" -max_len=4096 -timeout=60 -rss_limit_mb=512 -seed="$4" -dict=tests/fuzz/traces.dict \
     -artifact_prefix="build/fuzz/$format-" "$3/$format" "tests/fuzz/corpus/${format/flow-elastic/flow-rigid}" 2>"$log"; then
     tail -n 40 "$log"
     return 1
