@@ -77,8 +77,9 @@ TEST_CASE("what is left of a run is not gone on with where a link leads out of i
   folder.write("s.json", std::string(kScenario).replace(kScenario.find("\"repetitions\": 5"), 16, "\"repetitions\": 2000"));
   fs::path part;
   const auto finished = [&] {
-    for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
-      if (entry.path().filename() == "finished.json") part = entry.path().parent_path().parent_path();
+    std::error_code gone;  // folders come and go meanwhile
+    for (fs::recursive_directory_iterator entry(folder.path(), gone), end; !gone && entry != end; entry.increment(gone))
+      if (entry->path().filename() == "finished.json") part = entry->path().parent_path().parent_path();
     return !part.empty();
   };
   {
