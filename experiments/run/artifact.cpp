@@ -38,6 +38,14 @@ void copy_to(const fs::path& from, const fs::path& to) {
   if (error) throw sim::InputError({.file = to, .expected = "a file that can be written", .found = error.message()});
 }
 
+/// The path of a file of the folder, which is there. Throws InputError where it is a link to elsewhere, or behind one.
+std::string own_file(const std::string& folder, const std::string& file) {
+  const std::string path = folder + "/" + file;
+  if (sim::leads_out(fs::canonical(path).lexically_relative(fs::canonical(folder))))
+    throw sim::InputError({.file = path, .expected = "a file of the folder's own", .found = "a link to elsewhere"});
+  return path;
+}
+
 /// How many folders it goes up before it goes down.
 std::size_t ups(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
@@ -159,7 +167,7 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
   const auto last_of = [](const std::string& path) { return fs::path(path).filename().string(); };
   const std::string name = last_of(manifest->owner.file);
   artifact.scenario = scenario_folder / (sim::leads_out(name) ? last_of(manifest->owner.scenario) + ".json" : name);
-  copy_to(results + "/scenario.json", folder + "/" + artifact.scenario);
+  copy_to(own_file(results, "scenario.json"), folder + "/" + artifact.scenario);
 
   std::vector<std::string> folders{std::string(), results + "/"};
   if (!inputs.empty()) folders = {inputs + "/"};
@@ -171,11 +179,7 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
   }
   for (const std::string& file : manifest->files) {
     std::error_code none;
-    if (!fs::is_regular_file(results + "/" + file, none)) continue;
-    if (sim::leads_out(fs::canonical(results + "/" + file).lexically_relative(fs::canonical(results))))
-      throw sim::InputError(
-          {.file = results + "/" + file, .expected = "a file of the folder's own", .found = "a link to elsewhere"});
-    copy_to(results + "/" + file, folder + "/results/" + file);
+    if (fs::is_regular_file(results + "/" + file, none)) copy_to(own_file(results, file), folder + "/results/" + file);
   }
   return artifact;
 }
