@@ -30,6 +30,9 @@ from program import Program, Scratch, Server, is_sanitized
 from trial import Trial, default_limits
 
 CASES = os.path.join(ROOT, "tests", "fuzz", "cases")
+NETWORKS = ("cnn", "rnn", "mlp")  # of a scenario's own models
+DEPTHS = ("layers", "conv_layers", "dense_layers", "steps")
+MOST_LAYERS = 200  # the program refuses those beyond some ten thousand, which stay as they are
 
 
 def shipped(root):
@@ -67,8 +70,11 @@ def shortened(scenario):
 
 
 def without_long_work(value, key=None):
-    """What takes minutes or gigabytes by right is no finding: graphs of tens of thousands of operations, thousands of repetitions, of jobs or of
-    past runs, of which some strategies hold each against all others, millions of trainings or of tried placements."""
+    """What takes minutes or gigabytes by right is no finding: graphs of thousands of operations, of which some strategies time hundreds of plans,
+    thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings or of tried
+    placements."""
+    if key in NETWORKS and isinstance(value, dict):
+        return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, int) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
     if isinstance(value, dict):
         return {name: without_long_work(part, name) for name, part in value.items()}
     if isinstance(value, list):
