@@ -45,6 +45,8 @@ void ProcessQueue::decide(const sim::QueueView& view, sim::QueueAnswer& answer) 
   check_goes_on(view);
   process_.ask([&](JsonLine& out) { write_news(view, out); },
                [&](sim::ObjectReader& in, sim::Mistakes& mistakes) { read_answer(view, in, answer, mistakes); });
+  acted_ = !answer.starts.empty() || !answer.preempts.empty() || !answer.resizes.empty();
+  wake_at_s_ = answer.wake_at_s;
 }
 
 void ProcessQueue::check_goes_on(const sim::QueueView& view) {
@@ -54,7 +56,8 @@ void ProcessQueue::check_goes_on(const sim::QueueView& view) {
     throw sim::PolicyError(fmt::format("goes on deciding after {} times at one date", kMostAtADate));
   const auto is_new = [&](sim::JobSlot slot) { return slot >= told_.size() || !told_[slot].job; };
   const bool news = !view.ended.empty() || std::any_of(view.queued.begin(), view.queued.end(), is_new);
-  idle_ = news ? 0 : idle_ + 1;
+  const bool of_its_own = acted_ || view.now_s >= wake_at_s_;
+  idle_ = news ? 0 : idle_ + (of_its_own ? 1 : 0);
   if (idle_ > most_idle_)
     throw sim::PolicyError(fmt::format("goes on deciding after {} times in which no job came or ended", most_idle_));
 }

@@ -75,7 +75,8 @@ class ProcessQueue final : public sim::Queue {
   void read_answer(const sim::QueueView& view, sim::ObjectReader& in, sim::QueueAnswer& answer, sim::Mistakes& mistakes);
   sim::JobSlot read_job(sim::JsonValue name, sim::Mistakes& mistakes) const;
   sim::Start read_start(sim::JsonValue value, const sim::QueueView& view, sim::Mistakes& mistakes) const;
-  /// A queue that starts and preempts for ever, or sleeps and wakes for ever, would never come to an end.
+  /// A queue that starts and preempts for ever, or sleeps and wakes for ever, would never come to an end. Only requests of its
+  /// own making count: how often it is asked because nodes come and go is not up to it.
   void check_goes_on(const sim::QueueView& view);
 
   PolicyProcess process_;
@@ -85,6 +86,8 @@ class ProcessQueue final : public sim::Queue {
   double last_s_ = -1;
   const int most_idle_;
   int at_this_date_ = 0, idle_ = 0;
+  bool acted_ = false;              // its last answer started, stopped or resized somebody
+  double wake_at_s_ = sim::kNever;  // as it says
 };
 
 // The decision `threads`, made by a process.

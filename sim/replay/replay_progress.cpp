@@ -90,6 +90,7 @@ bool ReplayRun::anyone_began_since(double date_s) const {
 std::string ReplayRun::why_nobody_does(double since_s, bool stands) const {
   if (anyone_began_since(since_s)) return ": whoever is started is stopped before it gets any further";
   if (stands) return fmt::format(": the queue waits until {:.6f} s", own_date_s());
+  if (waiting_ > 0 && too_few_nodes()) return ": too few nodes are there for those that wait";
   return "";
 }
 
@@ -136,8 +137,10 @@ void ReplayRun::look_for_progress(double now_s) {
 }
 
 /// Does every job wait for nodes that are gone for good?
-bool ReplayRun::waits_for_lost_nodes() const {
-  if (!node_watch_ || node_watch_->gone == 0 || holding_ > 0) return false;
+bool ReplayRun::waits_for_lost_nodes() const { return node_watch_ && node_watch_->gone > 0 && holding_ == 0 && too_few_nodes(); }
+
+/// Is no job in the queue that the nodes which are there could hold, were they empty?
+bool ReplayRun::too_few_nodes() const {
   for (JobSlot slot = 0; slot < live_.size(); ++slot) {
     if (!live_[slot].in_use || live_[slot].state != JobState::queued) continue;
     for (const Choice& choice : jobs_[slot].menu.ranked) {

@@ -156,6 +156,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   bool anyone_began_since(double date_s) const;
   std::string why_nobody_does(double since_s, bool stands) const;
   bool waits_for_lost_nodes() const;
+  bool too_few_nodes() const;
   double work_done(JobSlot slot, double now_s) const;
   std::string what_waits(JobSlot slot) const;
   std::string what_waits() const;

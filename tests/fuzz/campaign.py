@@ -107,9 +107,10 @@ class Campaign:
 
     # A queue whose rounds are shorter than jobs take to start gets nobody any further, and one whose own dates lie years ahead starts
     # nobody; the program says which. Jobs that wait for no reason that it knows are a finding.
+    # Nor are nodes that fail faster than jobs get anywhere.
     # Nor is a device so slow that a step takes a century, which the program says.
     # Nor is a run that fills the campaign's 512 MiB a file: of 35 years of rounds every date is kept where everything is asked for.
-    NO_FINDING = ("got any further: whoever is started is stopped", "got any further: the queue waits until", "File too large",
+    NO_FINDING = ("got any further: whoever is started is stopped", "got any further: the queue waits until", "got any further: too few nodes are there", "File too large",
                   "ticks of N^N s altogether")
 
     def told(self, signature, scenario, files, trial, valid, thorough):
@@ -210,6 +211,10 @@ class Campaign:
             self.trial = Trial(self.program, self.scratch, self.sanitized, self.server)
             try:
                 getattr(self, self.options.what)(self.trial)
+            except Exception:  # whatever the program did that nobody had thought of is no quiet time
+                self.findings["the campaign has failed"] = 1
+                self.quiet_since_cpu_s = self.cpu_s()
+                raise
             finally:
                 if self.server:
                     self.server.close()

@@ -20,6 +20,7 @@ class Ended:
     err: str
     wall_s: float
     timed_out: bool = False
+    stray: str = ""  # what a driver wrote on stdout beside its answer
 
     @property
     def text(self):
@@ -113,6 +114,8 @@ def finding(ended: Ended, what):
     if report:
         place = re.search(r"#\d+ [^\n]* (\S*/(?:sim|workloads|policies|traces|scenarios|experiments|report|deploy|cli)/\S+:\d+)", ended.text)
         return f"{what}: {general(report.group(0))} {os.path.basename(place.group(1)) if place else ''}".strip()
+    if ended.stray:
+        return f"{what}: a library writes on stdout: {general(ended.stray)}"
     if ended.status < 0:
         return f"{what}: signal {-ended.status}"
     killed = re.search(r"killed by signal (\d+)", ended.text)
@@ -177,10 +180,14 @@ class Server:
         self.said.truncate()
         self.child.stdin.write("\t".join(map(str, words)) + "\n")
         self.child.stdin.flush()
-        answer = self.child.stdout.readline().strip()
+        answer = stray = ""
+        for line in iter(self.child.stdout.readline, ""):
+            if re.fullmatch(r"-?\d+|no end", answer := line.strip()):
+                break
+            answer, stray = "", stray or answer
         no_end = answer == "no end"
         status = int(answer) if answer and not no_end else -signal.SIGKILL
-        return Ended(status, "", tail(self.said), time.monotonic() - begun, no_end)
+        return Ended(status, "", tail(self.said), time.monotonic() - begun, no_end, stray)
 
     def check(self, path):
         return self.ask("check", path, self.cpu_s)

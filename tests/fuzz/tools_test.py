@@ -521,6 +521,20 @@ class ServerTest(unittest.TestCase):
                 server.close()
 
 
+    def test_what_a_library_writes_on_stdout(self):
+        with tempfile.TemporaryDirectory() as folder:
+            driver = os.path.join(folder, "driver.py")
+            with open(driver, "w", encoding="utf-8") as file:
+                file.write(f"#!{sys.executable}\nimport sys\nfor line in sys.stdin:\n    print('\\t***Too many\\n\\n5 parts\\n0', flush=True)\n")
+            os.chmod(driver, 0o755)
+            server = Server(driver, 10)
+            try:
+                for _ in range(2):
+                    self.assertEqual(finding(server.check("any"), "check"), "check: a library writes on stdout: ***Too many")
+            finally:
+                server.close()
+
+
 class CompareTest(unittest.TestCase):
     def told(self, first_text, second_text, name="jobs.csv"):
         with tempfile.TemporaryDirectory() as folder:

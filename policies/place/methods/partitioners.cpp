@@ -3,7 +3,9 @@
 //
 // SCOTCH (Pellegrini and Roman, HPCN Europe 1996): the fewest bytes between devices, work in the ratio of their speeds. The two
 // graph partitioners of Mirhoseini et al. 2017 (section 4.2): over all devices, and "MinCut", without the CPU.
+#include <fcntl.h>
 #include <metis.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -41,6 +43,31 @@ struct Handles {
   Handles& operator=(const Handles&) = delete;
 };
 
+/// METIS complains on stdout, and goes on with an empty part, where a bisection leaves one side no vertices for several parts.
+/// What the program prints there is its results.
+class SilentStdout {
+ public:
+  SilentStdout() {
+    std::fflush(stdout);
+    kept_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    const int nothing = kept_ < 0 ? -1 : ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nothing < 0) return;
+    ::dup2(nothing, STDOUT_FILENO);
+    ::close(nothing);
+  }
+  ~SilentStdout() {
+    if (kept_ < 0) return;
+    std::fflush(stdout);
+    ::dup2(kept_, STDOUT_FILENO);
+    ::close(kept_);
+  }
+  SilentStdout(const SilentStdout&) = delete;
+  SilentStdout& operator=(const SilentStdout&) = delete;
+
+ private:
+  int kept_ = -1;
+};
+
 }  // namespace
 
 static_assert(sizeof(idx_t) == sizeof(std::int32_t) && sizeof(real_t) == sizeof(float));
@@ -52,7 +79,7 @@ DeviceOfGroup Metis::place(const PlacementView& view, PlacementEvaluator&) {
   std::vector<idx_t> part_of(static_cast<std::size_t>(vertices), 0);
   // Its recursive bisection splits at least once: of one part it makes two.
   if (parts == 1) return devices_of_parts(part_of, devices);
-  // METIS complains on stdout, and leaves parts empty, when there are hardly more vertices than parts.
+  // METIS leaves parts empty when there are hardly more vertices than parts.
   if (vertices <= parts) {
     for (idx_t v = 0; v < vertices; ++v) part_of[static_cast<std::size_t>(v)] = v;
     return devices_of_parts(part_of, devices);
@@ -65,6 +92,7 @@ DeviceOfGroup Metis::place(const PlacementView& view, PlacementEvaluator&) {
   options[METIS_OPTION_SEED] = static_cast<idx_t>(view.random_key() & 0x7fffffff);
   if (graph.neighbour.empty()) graph.neighbour.push_back(0), graph.bytes.push_back(1);  // no null pointers
   // Recursive bisection is METIS's own choice for up to 8 parts.
+  const SilentStdout silent;
   const int status =
       METIS_PartGraphRecursive(&vertices, &constraints, graph.first.data(), graph.neighbour.data(), graph.work.data(), nullptr,
                                graph.bytes.data(), &parts, targets.data(), nullptr, options.data(), &cut, part_of.data());

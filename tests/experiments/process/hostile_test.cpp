@@ -177,6 +177,14 @@ TEST_CASE("hostile processes of the other decisions") {
   HostileRun(world, policies_of("threads", kThreads), kThreads);
 }
 
+TEST_CASE("requests that nodes bring about, and not the queue, do not count as its going on for ever") {
+  // The node slows down and recovers about each second, 3,000 s long; a queue may ask for 1,000 requests of its own.
+  const std::vector<Case> cases{{"starts-queued", ""}};
+  HostileRun(R"("cluster": {"pools": [{"name": "v100", "instance": "p3.8xlarge", "nodes": 1}]},
+      "stragglers": {"between_s": 1, "lasts_s": 1, "speed": 0.5}, "jobs": [{"gpus": 4, "duration_s": 3000}])",
+             policies_of("queue", cases), cases);
+}
+
 TEST_CASE("a thousand rejections at one date, one by one, are no bug of ours") {
   std::string jobs;
   for (int i = 0; i < 1000; ++i) jobs += fmt::format(R"({}{{"gpus": 1, "duration_s": 60}})", i == 0 ? "" : ", ");

@@ -1,7 +1,9 @@
 #include <rapidcheck/catch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 
@@ -218,6 +220,22 @@ TEST_CASE("Libraries place a single group, and groups that nothing connects") {
       for (const std::int32_t device : devices) CHECK((device >= 0 && device < 3));
     }
   }
+}
+
+TEST_CASE("METIS leaves parts empty without a word on stdout") {
+  // The CPU is so much quicker that the two GPUs together get nothing to be divided.
+  sim::StepGraph graph = toy_graph({"cpu", "gpu"}, std::vector<ToyOp>(8, {.durations_s = {1, 1000}}), {{0, 1, 5}, {1, 2, 5}});
+  const Groups groups = one_op_groups(graph);
+  Bench bench(std::move(graph), toy_machine({"cpu", "gpu", "gpu"}), groups);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> said(std::tmpfile(), std::fclose);
+  std::fflush(stdout);
+  const int stdout_before = ::dup(STDOUT_FILENO);
+  ::dup2(fileno(said.get()), STDOUT_FILENO);
+  CHECK(bench.run("metis", 1).device_of_group == DeviceOfGroup(8, 0));
+  std::fflush(stdout);
+  ::dup2(stdout_before, STDOUT_FILENO);
+  ::close(stdout_before);
+  CHECK(::lseek(fileno(said.get()), 0, SEEK_END) == 0);
 }
 
 TEST_CASE("Annealing is never worse than the best single device, and finds small optima") {

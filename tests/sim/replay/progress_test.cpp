@@ -148,6 +148,25 @@ TEST_CASE("long waits that end: a job that runs, starts up, or waits for nodes, 
   }
 }
 
+TEST_CASE("what may still come is waited for through ten million rounds; then the run ends, and says what is missing") {
+  // Of the two nodes one is away; 10^7 rounds, the first at 1.
+  World world{.cluster = cluster({{2, 1}})};
+  world.nodes.maintenance = {{.nodes = 1, .start_s = 0, .duration_s = 1e8}};
+  Rounds queue(1, nothing());
+  std::string needs = "2 of pool \"pool0\" (1 of 2 free, 1 of 2 nodes away)",
+              why = ": too few nodes are there for those that wait, and 1 wait: ";
+  int workers = 2;
+  SECTION("nodes") {}
+  SECTION("nothing") {
+    workers = 1;
+    needs = "1 of pool \"pool0\" (1 of 2 free, 1 of 2 nodes away)";
+    why = ", and 1 wait forever: ";
+  }
+  CHECK_THROWS_WITH(world.run({rigid("a", 1, workers, 10)}, queue),
+                    Catch::Matchers::Contains("at 10000000.000000 s: ") &&
+                        Catch::Matchers::EndsWith("got any further" + why + "job \"a\" for " + needs));
+}
+
 TEST_CASE("a date that the queue has named and that stands is waited for, unless it is too many decisions away") {
   const auto waits_until = [](double date_s) {
     return [date_s, start = greedy_from(date_s)](const QueueView& view, QueueAnswer& answer) mutable {
