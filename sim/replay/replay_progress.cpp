@@ -19,6 +19,8 @@ constexpr std::uint64_t kDatesBetweenLooks = 10'000;
 constexpr std::uint64_t kMostDates = 10'000'000;
 /// How many of them a date is waited for that the queue itself has named: seconds.
 constexpr double kMostDatesToOwn = 1e6;
+/// Fewer of them between two looks are rare.
+constexpr double kFewOwnDates = 100;
 constexpr std::size_t kNamed = 3;  // of the jobs that wait
 /// Wakes in a row, with nothing between, that no day would end with: shorter apart than this in the mean.
 constexpr std::uint64_t kMostIdleWakes = 10'000;
@@ -110,6 +112,8 @@ void ReplayRun::look_for_progress(double now_s) {
     if (!more_will_arrive()) events_.cancel(wake_);
     return;
   }
+  own_date_came_ = own_date_came_ || last_own_date_s_ <= now_s;
+  last_own_date_s_ = own_date_s();
   if (dates_without_end_++ == 0) {
     looked_s_ = now_s;
     looked_own_date_s_ = own_date_s();
@@ -121,9 +125,11 @@ void ReplayRun::look_for_progress(double now_s) {
     dates_without_end_ = 0;
     return;
   }
-  // A date that the queue has named all the while will come; one that moves along may never.
+  // A date that the queue has named all the while will come, as will the next one after a rare date that has; one that moves
+  // along may never.
   const double own_s = own_date_s();
-  const bool stands = own_s != kNever && own_s > now_s && own_s == std::exchange(looked_own_date_s_, own_s);
+  const bool next_of_rare = std::exchange(own_date_came_, false) && own_s - now_s > (now_s - since_s) / kFewOwnDates;
+  const bool stands = own_s != kNever && own_s > now_s && (own_s == std::exchange(looked_own_date_s_, own_s) || next_of_rare);
   const bool is_near = stands && (own_s - now_s) / (now_s - since_s) * kDatesBetweenLooks < kMostDatesToOwn;
   const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s) && !is_near;
   // Twice: what was waited for may have come just now.

@@ -254,6 +254,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
   double looked_own_date_s_ = kNever;    ///< own_date_s() at that look
+  double last_own_date_s_ = kNever;      ///< own_date_s() at the last decision
+  bool own_date_came_ = false;           ///< one of them, since that look
   std::deque<HeldRecord> held_;
   ReplayTotals totals_;
   std::uint64_t active_ = 0;   ///< jobs that have arrived and not ended

@@ -1,5 +1,6 @@
 // A run in which nothing gets any further ends, and says what waits for what; one that waits for something goes on.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <memory>
 #include <set>
 
@@ -192,6 +193,25 @@ TEST_CASE("a date that the queue has named and that stands is waited for, unless
     } queue;
     world.run({rigid("a", 0, 1, 10)}, queue);
     CHECK(world.keeper.of("a").start_s == 30'000);
+  }
+  SECTION("the fifteenth of rare dates, while nodes slow down and recover: some 7,000 decisions lie between two") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.nodes.slow = {.between_s = 1, .lasts_s = 1, .speed = 0.5};
+    struct Sevenths final : Queue {
+      Rounds::Decide start = greedy_from(98'000);
+      void decide(const QueueView& view, QueueAnswer& answer) override {
+        start(view, answer);
+        if (view.now_s < 98'000) answer.wake_at_s = (std::floor(view.now_s / 7'000) + 1) * 7'000;
+      }
+    } queue;
+    world.run({rigid("a", 0, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").start_s == 98'000);
+  }
+  SECTION("never, as it moves along before it comes") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.nodes.slow = {.between_s = 1, .lasts_s = 1, .speed = 0.5};
+    Rounds queue(7'000, nothing());
+    CHECK_THROWS_WITH(world.run({rigid("a", 0, 1, 10)}, queue), Catch::Matchers::Contains("and 1 wait forever"));
   }
   SECTION("in 31 years") {
     // The 20,000th round is at 19,999 s, where 10^9 - 19,999 of them are left.
