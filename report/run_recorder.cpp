@@ -266,7 +266,8 @@ void RunRecorder::write_curve(const sim::StageRecord& r) {
   const double usd_per_s = held_s > 0 ? r.cost_usd / held_s : 0;
   for (const sim::EpochPoint& point : r.course->epochs) {
     if (point.after.epochs > r.to.epochs) break;  // the stage was cut before
-    const double time_s = r.date_of(point.end_s);
+    // After hundred thousand pauses for checkpoints rounding may put the last one behind the end.
+    const double time_s = std::min(r.date_of(point.end_s), r.end_s);
     begin(*curves_)
         .text(r.job->name)
         .integer(point.after.epochs)

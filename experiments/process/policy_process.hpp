@@ -20,7 +20,6 @@ inline constexpr std::string_view kLogPrefix = "stderr-";  ///< of the file of a
 struct ProcessSettings {
   ProcessCommand command;
   double timeout_s = 60;
-  int most_idle_requests = 1'000'000;  ///< of a queue's own making, while no job arrives or ends: it would go on for ever
 };
 
 class PolicyProcess {

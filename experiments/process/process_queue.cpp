@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "experiments/process/messages.hpp"
 #include "experiments/process/process_strategy.hpp"
 #include "scenarios/read/loader_parts.hpp"
@@ -42,24 +40,16 @@ std::vector<sim::NodeShare> read_shares(sim::JsonValue list, sim::Mistakes& mist
 }  // namespace
 
 void ProcessQueue::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
-  check_goes_on(view);
+  check_date(view);
   process_.ask([&](JsonLine& out) { write_news(view, out); },
                [&](sim::ObjectReader& in, sim::Mistakes& mistakes) { read_answer(view, in, answer, mistakes); });
-  acted_ = !answer.starts.empty() || !answer.preempts.empty() || !answer.resizes.empty();
-  wake_at_s_ = answer.wake_at_s;
 }
 
-void ProcessQueue::check_goes_on(const sim::QueueView& view) {
+void ProcessQueue::check_date(const sim::QueueView& view) {
   at_this_date_ = view.now_s == last_s_ ? at_this_date_ + 1 : 0;
   last_s_ = view.now_s;
   if (at_this_date_ > kMostAtADate)
     throw sim::PolicyError(fmt::format("goes on deciding after {} times at one date", kMostAtADate));
-  const auto is_new = [&](sim::JobSlot slot) { return slot >= told_.size() || !told_[slot].job; };
-  const bool news = !view.ended.empty() || std::any_of(view.queued.begin(), view.queued.end(), is_new);
-  const bool of_its_own = acted_ || view.now_s >= wake_at_s_;
-  idle_ = news ? 0 : idle_ + (of_its_own ? 1 : 0);
-  if (idle_ > most_idle_)
-    throw sim::PolicyError(fmt::format("goes on deciding after {} times in which no job came or ended", most_idle_));
 }
 
 void ProcessQueue::write_news(const sim::QueueView& view, JsonLine& out) {

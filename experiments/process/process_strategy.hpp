@@ -59,8 +59,7 @@ class ProcessPlace final : public sim::Place {
 
 class ProcessQueue final : public sim::Queue {
  public:
-  ProcessQueue(const ProcessSettings& settings, const policies::OutsideInputs& inputs)
-      : process_(settings, "queue", inputs), most_idle_(settings.most_idle_requests) {}
+  ProcessQueue(const ProcessSettings& settings, const policies::OutsideInputs& inputs) : process_(settings, "queue", inputs) {}
   void decide(const sim::QueueView& view, sim::QueueAnswer& answer) override;
 
  private:
@@ -75,19 +74,15 @@ class ProcessQueue final : public sim::Queue {
   void read_answer(const sim::QueueView& view, sim::ObjectReader& in, sim::QueueAnswer& answer, sim::Mistakes& mistakes);
   sim::JobSlot read_job(sim::JsonValue name, sim::Mistakes& mistakes) const;
   sim::Start read_start(sim::JsonValue value, const sim::QueueView& view, sim::Mistakes& mistakes) const;
-  /// A queue that starts and preempts for ever, or sleeps and wakes for ever, would never come to an end. Only requests of its
-  /// own making count: how often it is asked because nodes come and go is not up to it.
-  void check_goes_on(const sim::QueueView& view);
+  /// The event loop would take so many answers at one date for a bug of ours.
+  void check_date(const sim::QueueView& view);
 
   PolicyProcess process_;
   std::vector<Told> told_;                                 // by slot
   std::unordered_map<std::string, sim::JobSlot> slot_of_;  // of jobs that the process knows
   std::uint64_t requests_ = 0;
   double last_s_ = -1;
-  const int most_idle_;
-  int at_this_date_ = 0, idle_ = 0;
-  bool acted_ = false;              // its last answer started, stopped or resized somebody
-  double wake_at_s_ = sim::kNever;  // as it says
+  int at_this_date_ = 0;
 };
 
 // The decision `threads`, made by a process.

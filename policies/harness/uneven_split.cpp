@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <queue>
+#include <utility>
 
 #include "sim/base/errors.hpp"
 #include "sim/money/costs.hpp"
@@ -15,12 +16,20 @@ namespace rehearse::policies {
 
 namespace {
 
+int count_of(const std::vector<SplitWorker>& workers) {
+  int count = 0;
+  for (const SplitWorker& one : workers) count += one.alike;
+  return count;
+}
+
 Split finished(std::vector<int> samples, const std::vector<SplitWorker>& workers) {
   Split split{.samples = std::move(samples)};
   for (const int one : split.samples) split.batch += one;
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    split.weights.push_back(split.samples[i] / split.batch);
-    if (split.samples[i] > 0) split.step_s = std::max(split.step_s, workers[i].time_s(split.samples[i]));
+  for (const int one : split.samples) split.weights.push_back(one / split.batch);
+  std::size_t first = 0;  // of those that are alike; none of them has more samples
+  for (const SplitWorker& one : workers) {
+    if (split.samples[first] > 0) split.step_s = std::max(split.step_s, one.time_s(split.samples[first]));
+    first += static_cast<std::size_t>(one.alike);
   }
   return split;
 }
@@ -33,7 +42,7 @@ double with_exchange(const Split& split, int batch, const std::function<double(i
 
 /// Those that take no longer than kAlikeTimes times the quickest, at the same share of the batch.
 std::vector<SplitWorker> fastest(const std::vector<SplitWorker>& workers, int batch) {
-  const int share = std::max(1, batch / static_cast<int>(workers.size()));
+  const int share = std::max(1, batch / count_of(workers));
   double least = std::numeric_limits<double>::infinity();
   for (const SplitWorker& w : workers) least = std::min(least, w.time_s(share));
   std::vector<SplitWorker> fast;
@@ -54,26 +63,35 @@ Split uneven_split(const std::vector<SplitWorker>& workers, int batch) {
     }
   };
   std::priority_queue<Next> next;
-  std::vector<int> samples(workers.size());
+  std::vector<int> each(workers.size()), more(workers.size());  // more: so many of them have another one
   const auto offer = [&](std::size_t i) {
-    if (samples[i] < workers[i].most_samples) next.push({workers[i].time_s(samples[i] + 1), i});
+    if (each[i] < workers[i].most_samples) next.push({workers[i].time_s(each[i] + 1), i});
   };
   for (std::size_t i = 0; i < workers.size(); ++i) offer(i);
-  for (int left = batch; left > 0 && !next.empty(); --left) {
+  for (int left = batch; left > 0 && !next.empty();) {
     const std::size_t i = next.top().worker;
     next.pop();
-    ++samples[i];
+    if (left < workers[i].alike) more[i] = std::exchange(left, 0);
+    if (left == 0) break;
+    left -= workers[i].alike;
+    ++each[i];
     offer(i);
   }
+  std::vector<int> samples;
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    for (int one = 0; one < workers[i].alike; ++one) samples.push_back(each[i] + (one < more[i] ? 1 : 0));
   return finished(std::move(samples), workers);
 }
 
 Split equal_split(const std::vector<SplitWorker>& workers, int batch) {
-  const int count = static_cast<int>(workers.size());
+  const int count = count_of(workers);
   std::vector<int> samples;
-  for (int i = 0; i < count; ++i) samples.push_back(batch / count + (i < batch % count ? 1 : 0));
-  for (std::size_t i = 0; i < workers.size(); ++i)
-    if (samples[i] > workers[i].most_samples) return {};
+  for (const SplitWorker& worker : workers)
+    for (int one = 0; one < worker.alike; ++one) {
+      const auto i = static_cast<int>(samples.size());
+      samples.push_back(batch / count + (i < batch % count ? 1 : 0));
+      if (samples.back() > worker.most_samples) return {};
+    }
   return finished(std::move(samples), workers);
 }
 
@@ -98,15 +116,14 @@ class MixTimer {
   MixTimer(const workloads::Belief& belief, const sim::Profile& profile)
       : belief_(belief), profile_(profile), model_(belief.profiles().of(profile)), cluster_(belief.cluster()) {}
 
-  /// A worker of each of the mix, pool after pool; its time has the exchange with all the others in it.
+  /// Those of each of the mix, pool after pool; their time has the exchange with all the others in it.
   std::vector<SplitWorker> workers(const std::vector<PoolWorkers>& mix) const {
     int nodes = 0;
     for (const PoolWorkers& one : mix) nodes += (one.workers + on_node(one) - 1) / on_node(one);
     std::vector<SplitWorker> found;
     for (const PoolWorkers& one : mix) {
       const int most = model_.memory.largest_batch(sim::worker_device(cluster_, one.pool), profile_.precision);
-      const SplitWorker worker{[this, one, nodes](int samples) { return step_s(one, nodes, samples); }, most};
-      found.insert(found.end(), static_cast<std::size_t>(one.workers), worker);
+      found.push_back({[this, one, nodes](int samples) { return step_s(one, nodes, samples); }, most, one.workers});
     }
     return found;
   }

@@ -18,6 +18,7 @@ inline constexpr double kAlikeTimes = 1.05;
 struct SplitWorker {
   WorkerTime time_s;
   int most_samples = 0;  ///< that its memory holds
+  int alike = 1;         ///< it stands for so many of them
 };
 
 struct Split {
@@ -27,7 +28,8 @@ struct Split {
   double step_s = 0;            ///< of the slowest, without the exchange
 };
 
-/// Each sample goes to the worker that would finish first with it. No other split among all of them has a quicker step, exchange
+/// Each sample goes to the worker that would finish first with it; those that are alike get the same number, the first of them
+/// one more where it does not come out even. No other split among all of them has a quicker step, exchange
 /// aside; two workers differ by no more than the time of one more sample of the quicker one, unless its memory is full.
 Split uneven_split(const std::vector<SplitWorker>& workers, int batch);
 

@@ -48,7 +48,7 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
     live.checkpoints += cut.checkpoints;
     live.has_checkpoint = live.has_checkpoint || keeps_all || cut.checkpoints > 0;
   }
-  time.train_s = held_s - time.switch_s - time.lost_s;
+  time.train_s = std::max(0.0, held_s - time.switch_s - time.lost_s);  // dates beyond 2^33 s are coarser than the grid
   live.time.train_s += time.train_s;
   live.time.switch_s += time.switch_s;
   live.time.lost_s += time.lost_s;

@@ -150,10 +150,6 @@ def starts(**members):
     return lambda request: {"start": [dict(job_id=job["job_id"], **members) for job in request["jobs"]]}
 
 
-def start_queued(request):
-    return {"start": [{"job_id": job["job_id"]} for job in request["jobs"] if job["state"] == "queued"]}
-
-
 def start_and_preempt(request):
     states = {job["job_id"]: job["state"] for job in request["jobs"]}
     if states.get("c") == "queued":
@@ -180,7 +176,6 @@ CASES = {
     "ended-job": lambda: answer_each(lambda request: {"reject": request["ended"], "start": starts()(request)["start"][:1]}),
     "starts-twice": lambda: answer_each(lambda request: {"start": starts()(request)["start"][:1] * 2}),
     "starts-all": lambda: answer_each(starts()),
-    "starts-queued": lambda: answer_each(start_queued),
     "entry": lambda: answer_each(starts(entry=99)),
     "nodes": lambda: answer_each(starts(nodes=[[{"node": 7, "devices": 1}]])),
     "nodes-of-nobody": lambda: answer_each(starts(nodes=[])),

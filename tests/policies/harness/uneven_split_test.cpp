@@ -79,6 +79,28 @@ TEST_CASE("splits of random mixes") {
   });
 }
 
+TEST_CASE("workers that are alike are split over as if each were named") {
+  rc::prop("of up to four kinds", [] {
+    std::vector<SplitWorker> kinds, all;
+    const int count = *rc::gen::inRange(1, 5);
+    for (int i = 0; i < count; ++i) {
+      SplitWorker one = line(*rc::gen::inRange(0, 100) * 1e-3, *rc::gen::inRange(1, 40) * 1e-3, *rc::gen::inRange(1, 100));
+      const int alike = *rc::gen::inRange(1, 9);
+      all.insert(all.end(), static_cast<std::size_t>(alike), one);
+      one.alike = alike;
+      kinds.push_back(one);
+    }
+    const int batch = *rc::gen::inRange(1, 1000);
+    RC_ASSERT(uneven_split(kinds, batch).samples == uneven_split(all, batch).samples);
+    RC_ASSERT(uneven_split(kinds, batch).step_s == uneven_split(all, batch).step_s);
+    RC_ASSERT(equal_split(kinds, batch).samples == equal_split(all, batch).samples);
+    const SplitComparison a = compare_splits(kinds, batch, [](int n) { return 0.01 * n; });
+    const SplitComparison b = compare_splits(all, batch, [](int n) { return 0.01 * n; });
+    RC_ASSERT(a.fast_alone_s == b.fast_alone_s);
+    RC_ASSERT(a.slow_pay == b.slow_pay);
+  });
+}
+
 TEST_CASE("the split is as quick as the best of all splits") {
   rc::prop("of two workers", [] {
     const SplitWorker a = line(*rc::gen::inRange(0, 50) * 1e-3, *rc::gen::inRange(1, 40) * 1e-3, *rc::gen::inRange(20, 100));
