@@ -132,14 +132,15 @@ def sweep(draw):
 
 
 def train(draw):
-    """Then one run with the agent, which may have been tampered with between."""
+    """Then one run with the agent, which may have been tampered with between. A training runs its jobs some 150 times: rounds of an hour, since a slow
+    device makes decades of them."""
     rng = draw.rng
     strategy = rng.choice(["staged-rl", "staged-rl", "staged-shared", "rl-transfer", "rl-transfer"])
     iterations = str(rng.choice([0, 0, 1, 2]))
     if strategy != "rl-transfer":
         scenario = {"name": "train", "seed": rng.randrange(999), "cluster": draw.cluster(), "policies": ["manual"], "infeasible": "best-effort",
                     "jobs": [{"generate": "mixed-cnn-rnn", "count": rng.randint(1, 6), "arrivals_per_hour": rng.choice([0.5, 6])}]}
-        trained = [{"name": "trained", "configure": {"name": strategy, "agent": "agent.json"}, **({"queue": rng.choice(["goodput", "optimus"])} if strategy == "staged-shared" else {})}]
+        trained = [{"name": "trained", "configure": {"name": strategy, "agent": "agent.json"}, **({"queue": {"name": rng.choice(["goodput", "optimus"]), "round_s": 3600}} if strategy == "staged-shared" else {})}]
         used = {**scenario, "policies": trained}
         if strategy == "staged-shared":
             scenario["policies"] = [{**trained[0], "configure": strategy}]
