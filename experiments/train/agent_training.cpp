@@ -6,6 +6,7 @@
 
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/progress.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/run/run_one.hpp"
 #include "experiments/studies/studies.hpp"
 #include "policies/place/rl/training.hpp"
@@ -43,7 +44,8 @@ constexpr std::array<double, policies::kSharedLevers> kFirstSpread{0.3, 0.1, 0.3
 
 class SharedTraining {
  public:
-  explicit SharedTraining(Scenario& scenario) : scenario_(scenario), seed_(scenario.seed), policy_seed_(scenario.policy_seed) {
+  SharedTraining(Scenario& scenario, const HeldInterrupts& interrupts)
+      : scenario_(scenario), interrupts_(interrupts), seed_(scenario.seed), policy_seed_(scenario.policy_seed) {
     for (std::size_t p = 0; p < scenario.policies.size(); ++p)
       if (scenario.policies[p].configure.name == SharedAgent::kKind) policies_.push_back(p);
     if (policies_.empty() || scenario.generators.empty())
@@ -118,7 +120,9 @@ class SharedTraining {
     for (std::size_t g = 0; g < rates_.size(); ++g) scenario_.generators[g].arrivals_per_hour = rates_[g] * factor;
   }
 
+  /// Of one replay. An iteration is sixty of them, which is too long to hold an interrupt back.
   double effective_usd(std::size_t policy, const Weights& weights) {
+    if (interrupts_.take()) throw Interrupted();
     auto& network = scenario_.policies[policy].configure.network;
     const auto before = network;
     network = std::make_shared<const policies::NetworkState>(SharedAgent(weights).state({.kind = SharedAgent::kKind}));
@@ -131,6 +135,7 @@ class SharedTraining {
   }
 
   Scenario& scenario_;  // what is drawn of it changes meanwhile
+  const HeldInterrupts& interrupts_;
   const std::uint64_t seed_, policy_seed_;
   std::vector<std::size_t> policies_;
   std::vector<double> rates_;  // of its generators, as they are
@@ -154,11 +159,15 @@ TrainResult iterated(const TrainOptions& options, const HeldInterrupts& interrup
   ProgressBar bar(
       {.wanted = options.progress, .parts_a_task = static_cast<std::size_t>(options.iterations), .one_part = "iteration"});
   while (result.iterations < options.iterations && !result.interrupted) {
-    iterate();
-    ++result.iterations;
-    bar.update(0, static_cast<std::uint64_t>(result.iterations));
-    result.interrupted = interrupts.take();
-    after(result);
+    try {
+      iterate();
+      ++result.iterations;
+      bar.update(0, static_cast<std::uint64_t>(result.iterations));
+      result.interrupted = interrupts.take();
+      after(result);
+    } catch (const Interrupted&) {
+      result.interrupted = true;
+    }
   }
   return result;
 }
@@ -254,8 +263,8 @@ TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options)
                                        .seed = scenario.seed,
                                        .command = options.command,
                                        .version = std::string(sim::program_version())};
-  SharedTraining training(scenario);
   const HeldInterrupts interrupts;
+  SharedTraining training(scenario, interrupts);
   report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
   curve.line("iteration,cost_ratio");
   const auto validated = [&](int iteration) {

@@ -27,7 +27,8 @@ struct TrainResult {
 };
 
 /// Iterations under a bar until all are done or SIGINT or SIGTERM comes, which `interrupts` holds back; `after` each one the
-/// result says how many there were, and takes what was best.
+/// result says how many there were, and takes what was best. Either may be left by Interrupted: an iteration that is not done
+/// does not count.
 TrainResult iterated(const TrainOptions& options, const HeldInterrupts& interrupts, const std::function<void()>& iterate,
                      const std::function<void(TrainResult&)>& after);
 
@@ -51,8 +52,9 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
 
 /// The scenario's policies whose `configure` is staged-shared, each with its queue, are replayed on its jobs, drawn anew with
 /// other seeds and arrivals of half to twice the rate. Weights are judged by the logarithm of the effective money over that of
-/// the untrained agent on the same jobs. The one that did best on jobs for validation is kept, the untrained one included. Throws
-/// InputError when there is no such policy or no generator. The scenario is as it was afterwards.
+/// the untrained agent on the same jobs. The one that did best on jobs for validation is kept, the untrained one included. SIGINT
+/// and SIGTERM end training after the replay that runs; the best so far is kept. Throws InputError when there is no such policy or
+/// no generator, Interrupted before the first agent is judged. The scenario is as it was afterwards.
 TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options);
 
 }  // namespace rehearse::scenarios

@@ -1,7 +1,13 @@
 // The agents that scenarios name: read with the scenario, refused with their place.
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <vector>
 
 #include "experiments/load.hpp"
+#include "experiments/run/process_pool.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/train/agent_training.hpp"
 #include "policies/staged/staged_agent.hpp"
 #include "policies/staged/staged_shared.hpp"
@@ -102,4 +108,33 @@ TEST_CASE("the agent of jobs that share a cluster ships, and the same seed train
   CHECK(trained(*scenario, "a") == trained(*scenario, "b"));
   const auto other = scenarios::load_scenario(folder.write("rl.json", with(kScenario, rl, "\"manual\"")), {});
   CHECK_THROWS_AS(trained(*other, "c"), sim::InputError);
+}
+
+TEST_CASE("an interrupt ends the training of jobs that share a cluster after a replay, not after an iteration") {
+  const TemporaryFolder folder;
+  const std::string text = with(kScenario, R"({ "name": "rl", "configure": { "name": "staged-rl", "agent": "agent.json" } })",
+                                R"({ "name": "shared", "configure": "staged-shared", "queue": "goodput" })");
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  const scenarios::HeldInterrupts held;
+  std::raise(SIGINT);
+  const std::string out = folder.path() + "/agent.json";
+  CHECK_THROWS_AS(scenarios::train_staged_shared(*scenario, {.out = out, .iterations = 1, .command = "train"}),
+                  scenarios::Interrupted);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // the scenario
+  CHECK(scenario->seed == 1);
+}
+
+TEST_CASE("of a training that is interrupted within an iteration those that were done count") {
+  const scenarios::HeldInterrupts held;
+  int begun = 0;
+  std::vector<int> judged;
+  const scenarios::TrainResult result = scenarios::iterated(
+      {.iterations = 9}, held,
+      [&] {
+        if (++begun == 3) throw scenarios::Interrupted();
+      },
+      [&](const scenarios::TrainResult& so_far) { judged.push_back(so_far.iterations); });
+  CHECK(result.interrupted);
+  CHECK(result.iterations == 2);
+  CHECK(judged == std::vector<int>{1, 2});
 }
