@@ -24,6 +24,7 @@ namespace {
 constexpr double kQuiet_s = 1, kRedraw_s = 0.1;  // on a terminal
 constexpr double kPlainLine_s = 30;              // elsewhere
 constexpr double kLeastPart = 0.005;             // of the work, from which the rest is reckoned
+constexpr double kDay_s = 24 * sim::kSecondsPerHour;
 
 std::string bar(double part, std::size_t width) {
   const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(width));
@@ -54,6 +55,13 @@ std::string progress_text(const ProgressState& s, double elapsed_s, double left_
   text += fmt::format(", {}", sim::time_words(std::floor(elapsed_s)));
   if (std::isfinite(left_s)) text += fmt::format(", about {} left", sim::time_words(std::max(1.0, std::round(left_s))));
   return s.what.empty() ? text : fmt::format("{}: {}", text, s.what);
+}
+
+std::string under_way_text(const std::string& name, double time_s, std::size_t others) {
+  std::string text = name;
+  if (std::isfinite(time_s)) text += fmt::format(" at day {:.6g}", time_s / kDay_s);
+  if (others > 0) text += fmt::format(" and {} more", others);
+  return text;
 }
 
 ProgressLine::ProgressLine(bool wanted) : ProgressLine(wanted ? stderr : nullptr, redraws(), steady_seconds) {}
@@ -90,13 +98,15 @@ ProgressBar::ProgressBar(ProgressSetup setup) : setup_(std::move(setup)), line_(
   setup_.parts_a_task = std::max<std::size_t>(1, setup_.parts_a_task);
 }
 
-void ProgressBar::update(std::size_t task, std::uint64_t parts_done) {
+void ProgressBar::update(std::size_t task, std::uint64_t parts_done, double time_s) {
   if (std::find(under_way_.begin(), under_way_.end(), task) == under_way_.end()) under_way_.push_back(task);
+  if (under_way_.front() == task) time_s_ = time_s;
   done_[task] = std::max(done_[task], parts_done);
   draw();
 }
 
 void ProgressBar::ended(std::size_t task) {
+  if (!under_way_.empty() && under_way_.front() == task) time_s_ = std::nan("");
   std::erase(under_way_, task);
   done_[task] = setup_.parts_a_task;
   ++ended_;
@@ -114,10 +124,8 @@ void ProgressBar::draw() {
     state.done = static_cast<double>(ended_);
     state.total = static_cast<double>(setup_.tasks);
   }
-  if (setup_.name && !under_way_.empty()) {
-    state.what = setup_.name(under_way_.front());
-    if (under_way_.size() > 1) state.what += fmt::format(" and {} more", under_way_.size() - 1);
-  }
+  if (setup_.name && !under_way_.empty())
+    state.what = under_way_text(setup_.name(under_way_.front()), time_s_, under_way_.size() - 1);
   line_.show(state);
 }
 
@@ -131,7 +139,7 @@ std::string line_of(const WatchedRun& run, std::size_t jobs, std::size_t name_wi
   const double done = jobs > 0 ? static_cast<double>(p.jobs_ended) / static_cast<double>(jobs) : 0;
   const double used = p.devices > 0 ? p.allocated_devices / p.devices : 0;
   return fmt::format("{:<{}}  {:>8.2f} d  {} {:>7}/{:<7} {:>7}  {:>7}  {} {:>6.0f}/{:<6.0f} {:>14.2f}{}\n", run.name, name_width,
-                     p.time_s / (24 * sim::kSecondsPerHour), bar(done, 16), p.jobs_ended, jobs, p.jobs_waiting, p.jobs_running,
+                     p.time_s / kDay_s, bar(done, 16), p.jobs_ended, jobs, p.jobs_waiting, p.jobs_running,
                      bar(used, 10), p.allocated_devices, p.devices, p.jobs_usd, run.ended ? "  ended" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct ProgressState {
 
 /// `left_s`: NaN where nothing can be said yet. On a terminal with a bar.
 std::string progress_text(const ProgressState& state, double elapsed_s, double left_s, bool terminal);
+
+/// One that is under way, how far its simulated time is (NaN: it has none, or it is not known), and how many others are.
+std::string under_way_text(const std::string& name, double time_s, std::size_t others);
 
 /// Whether stderr is a terminal that takes back what it has drawn.
 bool redraws();
@@ -63,7 +67,8 @@ struct ProgressSetup {
 class ProgressBar {
  public:
   explicit ProgressBar(ProgressSetup setup);
-  void update(std::size_t task, std::uint64_t parts_done);
+  /// `time_s`: how far its simulated time is; NaN where it has none.
+  void update(std::size_t task, std::uint64_t parts_done, double time_s = std::numeric_limits<double>::quiet_NaN());
   void ended(std::size_t task);
 
  private:
@@ -71,6 +76,7 @@ class ProgressBar {
   ProgressSetup setup_;
   ProgressLine line_;
   std::vector<std::uint64_t> done_;
+  double time_s_ = std::numeric_limits<double>::quiet_NaN();  // of the first under way
   std::vector<std::size_t> under_way_;  // in the order in which they were first heard of
   std::size_t ended_ = 0;
 };

@@ -234,7 +234,7 @@ class Runner {
                                       .on_progress =
                                           [&](int started, const sim::ReplayProgress& progress) {
                                             const int task = task_of(started);
-                                            bar.update(static_cast<std::size_t>(task), progress.jobs_ended);
+                                            bar.update(static_cast<std::size_t>(task), progress.jobs_ended, progress.time_s);
                                             board.update(static_cast<std::size_t>(task), progress);
                                           },
                                       .also_fd = reasons_.reading(),

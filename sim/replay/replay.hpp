@@ -41,7 +41,7 @@ struct ReplaySetup {
   Infeasible infeasible = Infeasible::best_effort;
   bool pool_samples = false;
   NetworkSolver network_solver = NetworkSolver::fast;      ///< of a cluster with a network
-  std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job; may be empty
+  std::function<void(const ReplayProgress&)> on_progress;  ///< at each end of a job, and now and then between; may be empty
   AtWork* at_work = nullptr;                               ///< shows what is asked; may be null
 };
 

@@ -25,14 +25,11 @@ import ledger
 from commands import CommandTrial, draw_command
 from generate import ROOT, Registry, default_schema, generate, write
 from minimise import minimised
-from mutate import mutant
-from program import Program, Scratch, Server, is_sanitized
+from mutate import mutant, without_long_work
+from program import LONG_WORK, Program, Scratch, Server, is_sanitized
 from trial import Trial, default_limits
 
 CASES = os.path.join(ROOT, "tests", "fuzz", "cases")
-NETWORKS = ("cnn", "rnn", "mlp")  # of a scenario's own models
-DEPTHS = ("layers", "conv_layers", "dense_layers", "steps")
-MOST_LAYERS = 200  # the program refuses those beyond some ten thousand, which stay as they are
 
 
 def shipped(root):
@@ -69,25 +66,6 @@ def shortened(scenario):
     return scenario
 
 
-def without_long_work(value, key=None):
-    """What takes minutes or gigabytes by right is no finding: graphs of thousands of operations, of which some strategies time hundreds of plans,
-    thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings or of tried
-    placements."""
-    if key in NETWORKS and isinstance(value, dict):
-        return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, int) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
-    if isinstance(value, dict):
-        return {name: without_long_work(part, name) for name, part in value.items()}
-    if isinstance(value, list):
-        return [without_long_work(part, key) for part in value]
-    if key == "granularity" and value == "tensorflow":
-        return "layers"
-    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
-                               ("epochs", 10_000, 1_000_000)):
-        if key == counted and isinstance(value, int) and from_ < value <= to:
-            return from_
-    return value
-
-
 class Campaign:
     def __init__(self, options):
         self.options = options
@@ -110,19 +88,23 @@ class Campaign:
     # Nor are nodes that fail faster than jobs get anywhere.
     # Nor is a device so slow that a step takes a century, which the program says.
     # Nor is a run that fills the campaign's 512 MiB a file: of 35 years of rounds every date is kept where everything is asked for.
-    NO_FINDING = ("got any further: whoever is started is stopped", "got any further: the queue waits until", "got any further: too few nodes are there", "File too large",
+    # Nor is a run of decades that says how far it is.
+    NO_FINDING = (LONG_WORK, "got any further: whoever is started is stopped", "got any further: the queue waits until", "got any further: too few nodes are there", "File too large",
                   "ticks of N^N s altogether")
 
-    def told(self, signature, scenario, files, trial, valid, thorough):
-        """A finding is told, minimised and kept once for each signature; what is expected is counted, and no finding."""
+    def is_new(self, signature):
+        """Counts it; what is expected is no finding."""
         if any(known in signature for known in (*self.NO_FINDING, *self.options.known)):
             self.expected[signature] = self.expected.get(signature, 0) + 1
-            return
+            return False
         self.quiet_since_cpu_s = self.cpu_s()
-        if signature in self.findings:
-            self.findings[signature] += 1
+        self.findings[signature] = self.findings.get(signature, 0) + 1
+        return self.findings[signature] == 1
+
+    def told(self, signature, scenario, files, trial, valid, thorough):
+        """A finding is told, minimised and kept once for each signature."""
+        if not self.is_new(signature):
             return
-        self.findings[signature] = 1
         print(f"FOUND {signature}", flush=True)
         if self.options.minimise_s > 0:
             scenario = minimised(scenario, lambda smaller: trial(smaller, files, valid, thorough) == signature, self.options.minimise_s)
@@ -169,9 +151,8 @@ class Campaign:
             if not signature:
                 continue
             print(f"seed {seed}: {signature}", flush=True)
-            self.quiet_since_cpu_s = self.cpu_s()
-            self.findings[signature] = self.findings.get(signature, 0) + 1
-            if self.findings[signature] == 1:
+            if self.is_new(signature):
+                print(f"FOUND {signature}", flush=True)
                 folder = self.folder()
                 command.write(folder)
                 self.say(folder, signature, "; ".join(" ".join(map(str, line)) for line in command.lines))

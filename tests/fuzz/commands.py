@@ -11,7 +11,7 @@ import draw_reading
 from draw_commands import TAMPER
 from draw_files import mutated_bytes, mutated_cells
 from generate import Generator
-from mutate import NUMBERS, TEXTS, at, mutant, replaced
+from mutate import NUMBERS, TEXTS, at, mutant, replaced, without_long_work
 from program import OK, POLICY_FAILED, finding
 
 # Paths of what is written stay in the case's folder, and nobody starts thousands of processes or trains for days.
@@ -159,7 +159,7 @@ def spoil(draw, command):
         if name.endswith(".py"):  # policies' programs answer nonsense of themselves, and are ours
             return
         if name.endswith(".json") and draw.chance(0.6):
-            content = json.dumps(mutant(rng, draw.schema, json.loads(content), []))
+            content = json.dumps(without_long_work(mutant(rng, draw.schema, json.loads(content), [])))
         else:
             cells = name.endswith(".csv") and draw.chance(0.6)
             content = (mutated_cells if cells else mutated_bytes)(rng, content if isinstance(content, bytes) else content.encode())

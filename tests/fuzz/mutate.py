@@ -14,6 +14,10 @@ NUMBERS = [0, 1, -1, 2, 0.5, -0.0, 1e-300, 1e300, 1e18, 1e21, 2**31 - 1, 2**31, 
 TEXTS = ["", "a", "manual", "oracle", "fifo", "a/b", "..", "\u0000", "x" * 300, "ä", "\u001b[31m", "1", "${REHEARSE_DATA}/none", "p0", "p0/0", " "]
 SHAPES = [None, True, False, [], {}, [[]], [{}], {"name": "manual"}, {"file": "none.csv"}, {"steps": []}, [None]]
 
+NETWORKS = ("cnn", "rnn", "mlp")  # of a scenario's own models
+DEPTHS = ("layers", "conv_layers", "dense_layers", "steps")
+MOST_LAYERS = 200  # the program refuses those beyond some ten thousand, which stay as they are
+
 
 def paths(value, path=()):
     """Of every value inside, the whole first."""
@@ -135,6 +139,25 @@ def mutant(rng: random.Random, schema, scenario, others):
             break
         changed = rng.choice(OPERATIONS)(rng, schema, changed, others)
     return changed
+
+
+def without_long_work(value, key=None):
+    """What takes minutes or gigabytes by right is no finding: graphs of thousands of operations, of which some strategies time hundreds of plans,
+    thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings or of tried
+    placements."""
+    if key in NETWORKS and isinstance(value, dict):
+        return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, int) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
+    if isinstance(value, dict):
+        return {name: without_long_work(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [without_long_work(part, key) for part in value]
+    if key == "granularity" and value == "tensorflow":
+        return "layers"
+    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
+                               ("epochs", 10_000, 1_000_000)):
+        if key == counted and isinstance(value, int) and from_ < value <= to:
+            return from_
+    return value
 
 
 def main():

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 OK, BUG, USAGE, INVALID, WORSE, POLICY_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+LONG_WORK = "long work that says how far it is"
 SANITIZER_STATUS = 99  # given to the sanitizers, so that a report is not taken for a status of the program
 
 
@@ -106,9 +107,19 @@ def is_sanitized(path):
         return b"__asan_init" in file.read()
 
 
+def gets_further(said):
+    """Do the last two lines of progress tell of one run, whose simulated time went on between them?"""
+    told = re.findall(r": (.+) at day ([\d.e+]+)(?: and \d+ more)?$", said, re.MULTILINE)[-2:]
+    return len(told) == 2 and told[0][0] == told[1][0] and float(told[0][1]) < float(told[1][1])
+
+
 def finding(ended: Ended, what):
     """The signature of a defect that this end shows, without numbers and names so that equal defects are told once; or None."""
-    if ended.timed_out or ended.status == -signal.SIGXCPU or ended.status == -signal.SIGKILL and ended.wall_s > 1:
+    killed = re.search(r"killed by signal (\d+)", ended.text)
+    used_up = ended.status == -signal.SIGXCPU or killed and int(killed.group(1)) == signal.SIGXCPU
+    if used_up and not ended.timed_out and gets_further(ended.err):
+        return f"{what}: {LONG_WORK}"
+    if used_up or ended.timed_out or ended.status == -signal.SIGKILL and ended.wall_s > 1:
         return f"{what}: no end"
     report = re.search(r"(AddressSanitizer|UndefinedBehaviorSanitizer|LeakSanitizer|runtime error): ([^\n]*)", ended.text)
     if report:
@@ -118,9 +129,6 @@ def finding(ended: Ended, what):
         return f"{what}: a library writes on stdout: {general(ended.stray)}"
     if ended.status < 0:
         return f"{what}: signal {-ended.status}"
-    killed = re.search(r"killed by signal (\d+)", ended.text)
-    if killed and int(killed.group(1)) == signal.SIGXCPU:
-        return f"{what}: no end"
     if killed:
         return f"{what}: a child was {killed.group(0)}"
     if ended.status == BUG or "this is a bug of rehearse" in ended.text:

@@ -60,7 +60,7 @@ std::vector<std::string> split(const std::string& line) {
 
 int run(const Request& request) {
   const auto scenario = scenarios::load_scenario(request.path, {});
-  const scenarios::RunOptions options{.out = request.results, .processes = request.processes};
+  const scenarios::RunOptions options{.out = request.results, .processes = request.processes, .progress = true};
   if (scenario->study) {
     bool failed = false;
     scenarios::run_study(*scenario, options, failed);

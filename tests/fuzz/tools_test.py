@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
 from mutate import mutant  # noqa: E402
 from mutate_source import changes_of, mutants_of  # noqa: E402
-from program import OK, Limits, Program, Scratch, Server, finding, kill_group, wants_to_run  # noqa: E402
+from program import INVALID, LONG_WORK, OK, Ended, Limits, Program, Scratch, Server, finding, kill_group, wants_to_run  # noqa: E402
 from trial import differences, reasons_of_failures  # noqa: E402
 
 PROGRAM = os.environ.get("REHEARSE", os.path.join(ROOT, "build/release/cli/rehearse"))
@@ -89,6 +90,18 @@ class CampaignTest(unittest.TestCase):
             campaign.told(signature, {}, {}, None, True, True)
         self.assertEqual(campaign.findings, {})
         self.assertEqual(list(campaign.expected.values()), [2, 2, 2])
+
+    def test_long_work_whose_simulated_time_goes_on_is_no_finding(self):
+        def found(err, status=INVALID, timed_out=False):
+            return finding(Ended(status, "", err + "policy P failed: killed by signal 24 (CPU time limit exceeded)\n", 200, timed_out), "run")
+
+        before, after = "7 of 12 runs (58 %), 60 s: P2 1 at day 310.204\n", "7 of 12 runs (58 %), 90 s: P2 1 at day 1e+03 and 1 more\n"
+        self.assertIn(LONG_WORK, found(before + after))
+        self.assertIn(LONG_WORK, finding(Ended(-signal.SIGXCPU, "", before + after, 200), "train"))
+        for err in ("", after, after + before, before + before, before + after.replace("P2", "P3")):
+            self.assertEqual(found(err), "run: no end")
+        self.assertEqual(found(before + after, timed_out=True), "run: no end")  # it stands still
+        self.assertTrue(any(known in found(before + after) for known in Campaign.NO_FINDING))
 
     def test_jobs_that_wait_for_no_reason_are_a_finding(self):
         campaign = object.__new__(Campaign)

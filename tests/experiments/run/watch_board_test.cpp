@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdio>
 
 #include "experiments/run/progress.hpp"
@@ -35,6 +36,12 @@ TEST_CASE("the board by hand: runs under way first, what it cost so far, and no 
   CHECK(two.find("manual") != std::string::npos);
   CHECK(two.find("oracle") == std::string::npos);
   CHECK(two.ends_with("and 1 more\n"));
+}
+
+TEST_CASE("what is under way says how far its simulated time is") {
+  CHECK(scenarios::under_way_text("fifo 3", std::nan(""), 0) == "fifo 3");
+  CHECK(scenarios::under_way_text("fifo 3", 129600, 0) == "fifo 3 at day 1.5");
+  CHECK(scenarios::under_way_text("fifo 3", 0, 2) == "fifo 3 at day 0 and 2 more");
 }
 
 TEST_CASE("progress says what, done of total, elapsed and left") {

@@ -268,6 +268,28 @@ TEST_CASE("a queue that has itself woken at every tick is told so at once, and o
   CHECK(rounds.keeper.of("a").end_s == 200);
 }
 
+TEST_CASE("how far a run is is told through the rounds of a job too, not only at its end") {
+  World world{.cluster = cluster({{1, 1}})};
+  Rounds often(0.01, greedy_from(0));
+  ListSource source({rigid("a", 0, 1, 350)});
+  std::vector<ReplayProgress> told;
+  replay({.cluster = &world.cluster,
+          .costs = world.costs,
+          .models = {&world.steps, &world.tenths},
+          .policy = {.name = "toy", .configure = &world.menus, .place = &world.place, .threads = &world.threads, .queue = &often},
+          .sources = {&source},
+          .recorder = &world.keeper,
+          .on_progress = [&](const ReplayProgress& progress) { told.push_back(progress); }},
+         run_plain);
+  // 35,000 rounds: after each 10,000, and at the end.
+  REQUIRE(told.size() == 4);
+  CHECK(told[0].jobs_running == 1);
+  CHECK(told[2].jobs_ended == 0);
+  CHECK(told[0].time_s == Approx(100).margin(0.1));
+  CHECK(told[2].time_s == Approx(300).margin(0.1));
+  CHECK(told[3].jobs_ended == 1);
+}
+
 TEST_CASE("whoever watches sees which question is open, and none between") {
   World world{.cluster = cluster({{1, 1}})};
   AtWork at_work;
