@@ -211,6 +211,8 @@ void ReplayRun::decide(double now_s) {
       setup_.recorder->on_pool_sample(sample);
     }
   }
+  constexpr std::uint64_t kDatesBetweenTells = 10'000;
+  if (++dates_ % kDatesBetweenTells == 0 && totals_.jobs > 0 && setup_.on_progress) setup_.on_progress(progress_now(now_s));
   look_at_wakes(now_s);
   look_for_progress(now_s);
   if (!node_watch_) return;

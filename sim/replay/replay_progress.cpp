@@ -120,7 +120,6 @@ void ReplayRun::look_for_progress(double now_s) {
     was_hopeless_ = false;
   }
   if (dates_without_end_ % kDatesBetweenLooks != 0) return;
-  if (setup_.on_progress) setup_.on_progress(progress_now(now_s));
   const double since_s = std::exchange(looked_s_, now_s);
   if (anyone_got_further(now_s)) {
     dates_without_end_ = 0;

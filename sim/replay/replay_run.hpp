@@ -250,6 +250,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   double wake_due_s_ = kNever;           ///< of that event, until it has come
   std::uint64_t wakes_in_row_ = 0;       ///< at the queue's own wish, with no other event between
   double wakes_since_s_ = 0;             ///< the first of them
+  std::uint64_t dates_ = 0;              ///< of decisions
   std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
