@@ -1,6 +1,7 @@
 """Rules about who is where: no device twice, no pool beyond its size, nobody on a node that is away, quotas."""
 import bisect
 import collections
+import itertools
 import math
 
 from book_values import by_job, close, largest_sum, number
@@ -97,6 +98,12 @@ def spells(run, goes, comes):
     return away
 
 
+def from_date(spells_of_node, start, end):
+    """Those that end after the start and begin before the end; one comes after the other."""
+    first = bisect.bisect_right(spells_of_node, start, key=lambda spell: spell[1])
+    return itertools.takewhile(lambda spell: spell[0] <= end, (spells_of_node[i] for i in range(first, len(spells_of_node))))
+
+
 def nobody_on_nodes_away(books):
     """Failed or revoked nodes hold nobody, and nothing starts on one that is announced or in maintenance."""
     for key in books.with_events:
@@ -107,10 +114,10 @@ def nobody_on_nodes_away(books):
         for row in run.rows["nodes.csv"]:
             node, start, end = f"{row['pool']}/{row['node']}", number(row["start_s"]), number(row["end_s"])
             for name, away in (("failed", down), ("revoked", revoked)):
-                for goes, comes in away[node]:
+                for goes, comes in from_date(away[node], start, end):
                     if max(start, goes) < min(end, comes):
                         yield f"{run}: job {row['job']} holds {node} from {start} to {end}, which is {name} from {goes} to {comes}"
-            for goes, comes in closed[node]:
+            for goes, comes in from_date(closed[node], start, end):
                 if goes <= start < comes and end > start:
                     yield f"{run}: job {row['job']} takes {node} at {start}, in maintenance from {goes} to {comes}"
 
