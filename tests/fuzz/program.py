@@ -11,6 +11,7 @@ import time
 
 OK, BUG, USAGE, INVALID, WORSE, POLICY_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 LONG_WORK = "long work that says how far it is"
+LATEST_DAY = 2**33 / 86400  # of a submission; a run that is under way long after it may never end
 SANITIZER_STATUS = 99  # given to the sanitizers, so that a report is not taken for a status of the program
 
 
@@ -110,7 +111,7 @@ def is_sanitized(path):
 def gets_further(said):
     """Do the last two lines of progress tell of one run, whose simulated time went on between them?"""
     told = re.findall(r": (.+) at day ([\d.e+]+)(?: and \d+ more)?$", said, re.MULTILINE)[-2:]
-    return len(told) == 2 and told[0][0] == told[1][0] and float(told[0][1]) < float(told[1][1])
+    return len(told) == 2 and told[0][0] == told[1][0] and float(told[0][1]) < float(told[1][1]) < LATEST_DAY
 
 
 def finding(ended: Ended, what):

@@ -271,16 +271,9 @@ TEST_CASE("a queue that has itself woken at every tick is told so at once, and o
 TEST_CASE("how far a run is is told through the rounds of a job too, not only at its end") {
   World world{.cluster = cluster({{1, 1}})};
   Rounds often(0.01, greedy_from(0));
-  ListSource source({rigid("a", 0, 1, 350)});
   std::vector<ReplayProgress> told;
-  replay({.cluster = &world.cluster,
-          .costs = world.costs,
-          .models = {&world.steps, &world.tenths},
-          .policy = {.name = "toy", .configure = &world.menus, .place = &world.place, .threads = &world.threads, .queue = &often},
-          .sources = {&source},
-          .recorder = &world.keeper,
-          .on_progress = [&](const ReplayProgress& progress) { told.push_back(progress); }},
-         run_plain);
+  world.on_progress = [&](const ReplayProgress& progress) { told.push_back(progress); };
+  world.run({rigid("a", 0, 1, 350)}, often);
   // 35,000 rounds: after each 10,000, and at the end.
   REQUIRE(told.size() == 4);
   CHECK(told[0].jobs_running == 1);
@@ -301,15 +294,8 @@ TEST_CASE("whoever watches sees which question is open, and none between") {
     dates.push_back(view.now_s);
     for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
   });
-  ListSource source({rigid("a", 0, 1, 25)});
-  replay({.cluster = &world.cluster,
-          .costs = world.costs,
-          .models = {&world.steps, &world.tenths},
-          .policy = {.name = "toy", .configure = &world.menus, .place = &world.place, .threads = &world.threads, .queue = &queue},
-          .sources = {&source},
-          .recorder = &world.keeper,
-          .at_work = &at_work},
-         run_plain);
+  world.at_work = &at_work;
+  world.run({rigid("a", 0, 1, 25)}, queue);
   CHECK(seen == std::vector<std::string>(dates.size(), "queue"));
   CHECK(dates == std::vector<double>{0, 10, 20, 25});  // rounds, and the job's end; nobody is asked after the last
   CHECK(at_work.decision.load() == nullptr);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,8 @@ struct World {
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
   NetworkSolver network_solver = NetworkSolver::fast;
+  std::function<void(const ReplayProgress&)> on_progress = {};
+  AtWork* at_work = nullptr;
 
   ReplayTotals run(std::vector<Job> jobs, Queue& queue, Configurator* configure = nullptr) {
     ListSource source(std::move(jobs));
@@ -186,7 +189,9 @@ struct World {
                             .recorder = recorder != nullptr ? recorder : &keeper,
                             .infeasible = infeasible,
                             .pool_samples = samples,
-                            .network_solver = network_solver};
+                            .network_solver = network_solver,
+                            .on_progress = on_progress,
+                            .at_work = at_work};
     return replay(setup, run_plain);
   }
 };
