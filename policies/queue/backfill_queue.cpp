@@ -7,15 +7,6 @@
 
 namespace rehearse::policies {
 
-namespace {
-
-/// The replay ends jobs on its grid of dates: an upper bound stays one.
-double date_after(double now_s, double need_s) { return need_s == sim::kNever ? sim::kNever : sim::on_date_grid(now_s + need_s); }
-
-constexpr double kOutrun = 0.1;
-
-}  // namespace
-
 /// The job is neither waiting nor holding, until it is put somewhere.
 void BackfillQueue::leave(const sim::QueueView& view, sim::JobSlot slot) {
   Held& held = held_[slot];
@@ -52,7 +43,7 @@ void BackfillQueue::holds(const sim::QueueView& view, sim::JobSlot slot) {
   leave(view, slot);
   const sim::Group& group = groups_of(job).front();
   held_[slot] = {.pool = static_cast<std::size_t>(group.pool), .devices = group.workers, .since_s = service.held_since_s};
-  const double end_s = lets_go ? service.lets_go_at_s : date_after(view.now_s, durations_.remaining_s(view, slot));
+  const double end_s = lets_go ? service.lets_go_at_s : end_of(view.now_s, durations_.remaining_s(view, slot));
   lines_[held_[slot].pool].releases.put(slot, end_s, job.number);
 }
 
@@ -83,7 +74,7 @@ void BackfillQueue::start(Line& line, const Waiting& waiting, const sim::QueueVi
   const sim::QueueJob& job = view.jobs[waiting.slot];
   for (const sim::Group& group : groups_of(job)) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
   held_[waiting.slot] = {.pool = line.pool, .devices = waiting.devices, .since_s = view.now_s};
-  line.releases.put(waiting.slot, date_after(view.now_s, waiting.need_s), waiting.number);
+  line.releases.put(waiting.slot, end_of(view.now_s, waiting.need_s), waiting.number);
   answer.starts.push_back({.job = waiting.slot, .entry = job.first_fitting_entry, .placement = parameters_.placement});
 }
 
@@ -163,12 +154,11 @@ void Conservative::give_up(Line& line, const Waiting& waiting) {
   plan.early = true;
 }
 
-/// From what is free now. A job that has outrun what was believed is expected to go on a tenth as long again.
+/// From what is free now.
 void Conservative::rebuild(Line& line, Plan& plan, double now_s) {
   plan.available.reset(now_s, free_of(line));
   for (const OrderedQueue::Item& release : line.releases) {
-    const double outrun_s = std::max(1.0, kOutrun * (now_s - release.key));
-    const double end_s = release.key > now_s ? release.key : sim::on_date_grid(now_s + outrun_s);
+    const double end_s = expected_end(now_s, release.key);
     if (end_s != sim::kNever) plan.available.add(end_s, sim::kNever, devices_of(release.slot));
   }
   for (Waiting& waiting : line.waiting) waiting.start_s = sim::kNever;

@@ -115,9 +115,12 @@ void DeadlineAdmission::read(const sim::QueueView& view) {
   }
 }
 
-/// Are those devices free that the plan says?
+/// Are those devices free that the plan says? One that never starts somebody was made while nodes were away: as many devices may
+/// be free as it says, and others come back since.
 bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
   if (plan_.available.size() != view.free_devices.size()) return false;
+  const auto never = [](const auto& planned) { return planned.second.start_s == sim::kNever; };
+  if (std::any_of(plan_.starts.begin(), plan_.starts.end(), never)) return false;
   std::vector<int> free(view.free_devices.begin(), view.free_devices.end());
   for (const auto& [slot, reservation] : plan_.starts)
     if (reservation.start_s <= view.now_s) free[reservation.pool] -= reservation.devices;
@@ -157,7 +160,7 @@ DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) cons
   plan.gained_until_s.assign(view.free_devices.size(), -sim::kNever);
   for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
   for (const OrderedQueue::Item& item : holding_) {
-    const double end_s = item.key > view.now_s ? item.key : view.now_s + 1;  // it has outrun what was believed
+    const double end_s = expected_end(view.now_s, item.key);
     if (end_s == sim::kNever) break;
     for (const sim::Group& group : known_[item.slot].held)
       plan.available[static_cast<std::size_t>(group.pool)].add(end_s, sim::kNever, group.workers);

@@ -340,6 +340,59 @@ TEST_CASE("admission: a job's next stage may end at another date than was noted 
   CHECK(world.keeper.of("c").start_s == Approx(23));
 }
 
+TEST_CASE("admission: who could never start while a node was away starts when it is back", "[queue]") {
+  // 2 nodes of 1 GPU. a: to end at 3; in truth its first stage lasts until 10, and its second until 19. b needs both, admitted for
+  // 3..8. A node is away from 3.5 to 5.5. At 4, a is expected to go on until 5, and b would never start; from 5.5 on one GPU is
+  // free, as that plan says, but of the node that is back.
+  class Longer final : public Configurator {
+   public:
+    Menu configure(const Job&, double) override { return menu(100, 3, 8); }
+    Menu configure_again(const Job&, std::span<const StageSeen>, double) override { return menu(50, 27, kNever); }
+
+   private:
+    static Menu menu(int batch, double time_s, double until_epochs) {
+      Choice c = choice(0, 1, batch);
+      c.predicted.time_s = time_s;
+      c.predicted.epochs = 12;
+      c.until_epochs = until_epochs;
+      return {.ranked = {c}};
+    }
+  } stages;
+  static const Profile profile{.model = "toy", .dataset = "toy"};
+  World world{.cluster = cluster({{2, 1}})};
+  world.nodes.measured = {{.pool = 0, .node = 1, .time_s = 3.5, .down_s = 2}};
+  DeadlineAdmission queue;
+  world.run(
+      {{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12}, with_deadline(rigid("b", 1, 2, 5), 8)}, queue,
+      &stages);
+  CHECK(world.keeper.of("a").end_s == Approx(19));
+  CHECK(world.keeper.of("b").start_s == Approx(19));
+}
+
+TEST_CASE("admission: a job that outruns its prediction is asked about ever less often", "[queue]") {
+  // Expected to end at 1, it takes 10,000 s: planned anew after a second up to 11, then whenever it is a tenth later: some 90 times.
+  class Counted final : public Queue {
+   public:
+    void decide(const QueueView& view, QueueAnswer& answer) override {
+      ++decisions;
+      inner_.decide(view, answer);
+    }
+    int decisions = 0;
+
+   private:
+    DeadlineAdmission inner_;
+  } queue;
+  static const Profile profile{.model = "toy", .dataset = "toy"};
+  World world = one_node(1);
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  world.menus.menu.ranked[0].predicted.time_s = 1;
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 8000}, with_deadline(rigid("b", 0.5, 1, 5), 8)},
+            queue);
+  CHECK(world.keeper.of("b").start_s == Approx(10000));
+  CHECK(queue.decisions > 50);
+  CHECK(queue.decisions < 150);
+}
+
 TEST_CASE("admission: the minimum satisfactory share is the fewest workers that keep the deadline", "[queue]") {
   // Predicted 40 s on 1, 20 s on 2, 10 s on 4 workers. Due in 25 s: 2 workers; a second such job takes the other 2; a third is
   // rejected: it could start at 20 and end at 30 with 4. In this world training takes 5 epochs of (1 + 0.25) s or so, so that
