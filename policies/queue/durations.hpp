@@ -15,7 +15,8 @@ inline double end_of(double start_s, double need_s) {
   return need_s == sim::kNever ? need_s : sim::on_date_grid(start_s + need_s);
 }
 
-/// Of what was expected to end at a date: that date, or, of what has outrun it, a tenth as long after it again, at least a second.
+/// Of what was expected to end at a date: that date, or, of what has outrun it, a tenth as long after it again, at least a
+/// second.
 inline double expected_end(double now_s, double expected_s) {
   constexpr double kOutrun = 0.1;
   return expected_s > now_s ? expected_s : sim::on_date_grid(now_s + std::max(1.0, kOutrun * (now_s - expected_s)));

@@ -341,9 +341,9 @@ TEST_CASE("admission: a job's next stage may end at another date than was noted 
 }
 
 TEST_CASE("admission: who could never start while a node was away starts when it is back", "[queue]") {
-  // 2 nodes of 1 GPU. a: to end at 3; in truth its first stage lasts until 10, and its second until 19. b needs both, admitted for
-  // 3..8. A node is away from 3.5 to 5.5. At 4, a is expected to go on until 5, and b would never start; from 5.5 on one GPU is
-  // free, as that plan says, but of the node that is back.
+  // 2 nodes of 1 GPU. a: to end at 3; in truth its first stage lasts until 10, and its second until 19. b needs both, admitted
+  // for 3..8. A node is away from 3.5 to 5.5. At 4, a is expected to go on until 5, and b would never start; from 5.5 on one GPU
+  // is free, as that plan says, but of the node that is back.
   class Longer final : public Configurator {
    public:
     Menu configure(const Job&, double) override { return menu(100, 3, 8); }
@@ -362,15 +362,15 @@ TEST_CASE("admission: who could never start while a node was away starts when it
   World world{.cluster = cluster({{2, 1}})};
   world.nodes.measured = {{.pool = 0, .node = 1, .time_s = 3.5, .down_s = 2}};
   DeadlineAdmission queue;
-  world.run(
-      {{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12}, with_deadline(rigid("b", 1, 2, 5), 8)}, queue,
-      &stages);
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12}, with_deadline(rigid("b", 1, 2, 5), 8)}, queue,
+            &stages);
   CHECK(world.keeper.of("a").end_s == Approx(19));
   CHECK(world.keeper.of("b").start_s == Approx(19));
 }
 
 TEST_CASE("admission: a job that outruns its prediction is asked about ever less often", "[queue]") {
-  // Expected to end at 1, it takes 10,000 s: planned anew after a second up to 11, then whenever it is a tenth later: some 90 times.
+  // Expected to end at 1, it takes 10,000 s: planned anew after a second up to 11, then whenever it is a tenth later: some 90
+  // times.
   class Counted final : public Queue {
    public:
     void decide(const QueueView& view, QueueAnswer& answer) override {
