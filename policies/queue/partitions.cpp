@@ -161,7 +161,9 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
   keep_to_quota(part);
   if (!inner_.starts.empty() && nodes_.empty()) nodes_.assign(view.nodes.begin(), view.nodes.end());
   for (const sim::Start& start : inner_.starts) {
-    const auto& groups = shown_[start.job].menu.ranked[static_cast<std::size_t>(start.entry)].configuration.groups;
+    const sim::Configuration& configuration = shown_[start.job].menu.ranked[static_cast<std::size_t>(start.entry)].configuration;
+    take(start.job, configuration);  // who goes on to another stage may ask for room before the next decision
+    const auto& groups = configuration.groups;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const auto pool = static_cast<std::size_t>(groups[g].pool);
       free_[pool] -= groups[g].workers;

@@ -33,7 +33,7 @@ std::unique_ptr<Queue> any_queue(int kind) {
 }
 
 /// Asserts before every answer that no partition holds more than its quota.
-class Audited final : public Queue {
+class Audited final : public Queue, public Quotas {
  public:
   Audited(std::vector<Partition> partitions, int kind)
       : partitions_(partitions), inner_(std::move(partitions), [kind] { return any_queue(kind); }) {}
@@ -57,11 +57,32 @@ class Audited final : public Queue {
     }
     inner_.decide(view, answer);
   }
+  bool has_room(JobSlot slot, const Configuration& configuration) const override { return inner_.has_room(slot, configuration); }
+  void take(JobSlot slot, const Configuration& configuration) override { inner_.take(slot, configuration); }
 
  private:
   std::vector<Partition> partitions_;
   Partitioned inner_;
   std::set<JobSlot> active_;
+};
+
+/// The job's menu again after each epoch, another entry first.
+class EntriesByTurns final : public Configurator {
+ public:
+  explicit EntriesByTurns(MenuOfJob& menus) : menus_(menus) {}
+  Menu configure(const Job& job, double) override { return until(menus_.menus.at(job.name), 1); }
+  Menu configure_again(const Job& job, std::span<const StageSeen> seen, double) override {
+    Menu& menu = menus_.menus.at(job.name);
+    std::rotate(menu.ranked.begin(), menu.ranked.begin() + 1, menu.ranked.end());
+    return until(menu, seen.back().epochs + 1);
+  }
+
+ private:
+  static Menu until(Menu menu, double epochs) {
+    for (Choice& choice : menu.ranked) choice.until_epochs = epochs;
+    return menu;
+  }
+  MenuOfJob& menus_;
 };
 
 }  // namespace
@@ -131,6 +152,29 @@ TEST_CASE("partitions: the date at which a discipline may start somebody is wait
   CHECK(world.keeper.of("job").start_s == 30'000);
 }
 
+TEST_CASE("partitions: what was given away counts before the next decision, when a job goes on to its next stage") {
+  // Pool 0 has two nodes, of which the partition has one. a is in pool 1 until 5, and then would rather be in pool 0: b has been
+  // there since 3, and nothing is decided in between.
+  class Moving final : public Configurator {
+   public:
+    Menu configure(const Job&, double) override {
+      Menu menu{.ranked = {choice(1, 1, 100)}};
+      menu.ranked.front().until_epochs = 4;
+      return menu;
+    }
+    Menu configure_again(const Job&, std::span<const StageSeen>, double) override {
+      return {.ranked = {choice(0, 1, 100), choice(1, 1, 100)}};
+    }
+  } stages;
+  static const Profile profile{.model = "toy", .dataset = "toy"};
+  World world{.cluster = cluster({{2, 1}, {1, 1}})};
+  Partitioned queue({{.name = "all", .quota = {{"pool0", 1}, {"pool1", 1}}}}, [] { return std::make_unique<Fifo>(); });
+  world.run({{.name = "a", .profile = &profile, .work = Work::train, .epochs = 12}, rigid("b", 3, 1, 10)}, queue, &stages);
+  CHECK(world.keeper.of("b").start_s == 3);
+  CHECK(world.keeper.of("a").pool == 1);
+  CHECK(world.keeper.of("a").end_s == Approx(15));
+}
+
 TEST_CASE("partitions: quotas are kept by every discipline, and every job ends") {
   rc::prop("two partitions", [](std::uint64_t seed) {
     RandomJobs made = random_jobs(seed);
@@ -139,7 +183,14 @@ TEST_CASE("partitions: quotas are kept by every discipline, and every job ends")
       few.quota[pool.name] = *rc::gen::inRange(0, pool.nodes + 1);
       rest.quota[pool.name] = *rc::gen::inRange(0, pool.nodes + 1);
     }
-    Audited queue({few, rest}, *rc::gen::inRange(0, 5));
+    const int kind = *rc::gen::inRange(0, 5);
+    RandomJobs again = made;
+    Audited queue({few, rest}, kind);
     run_random(made, queue);
+    Audited of_stages({few, rest}, kind);
+    EntriesByTurns menus(again.menus);
+    World world{.cluster = again.machines, .costs = {.start_s = 3, .checkpoint_s = 2}};
+    const ReplayTotals totals = world.run(again.jobs, of_stages, &menus);
+    RC_ASSERT(totals.finished + totals.failed == again.jobs.size());
   });
 }
