@@ -210,10 +210,11 @@ TEST_CASE("EASY: who overtakes does not delay the first in line", "[queue]") {
   CHECK(world.keeper.of("e").start_s == 22);
 }
 
-/// Two stages: four epochs with a batch of 100, then with one of 50.
+/// Two stages: some epochs with a batch of 100, which may last longer than predicted, then with one of 50, which do not.
 class TwoStages final : public Configurator {
  public:
-  Menu configure(const Job&, double) override { return menu(100, 15, 4); }
+  explicit TwoStages(double predicted_s = 15, double epochs = 4) : predicted_s_(predicted_s), epochs_(epochs) {}
+  Menu configure(const Job&, double) override { return menu(100, predicted_s_, epochs_); }
   Menu configure_again(const Job&, std::span<const StageSeen>, double) override { return menu(50, 27, kNever); }
 
  private:
@@ -224,6 +225,7 @@ class TwoStages final : public Configurator {
     c.until_epochs = until_epochs;
     return {.ranked = {c}};
   }
+  double predicted_s_, epochs_;
 };
 
 TEST_CASE("EASY: a job's next stage may end at another date than was noted at its start", "[queue]") {
@@ -344,20 +346,7 @@ TEST_CASE("admission: who could never start while a node was away starts when it
   // 2 nodes of 1 GPU. a: to end at 3; in truth its first stage lasts until 10, and its second until 19. b needs both, admitted
   // for 3..8. A node is away from 3.5 to 5.5. At 4, a is expected to go on until 5, and b would never start; from 5.5 on one GPU
   // is free, as that plan says, but of the node that is back.
-  class Longer final : public Configurator {
-   public:
-    Menu configure(const Job&, double) override { return menu(100, 3, 8); }
-    Menu configure_again(const Job&, std::span<const StageSeen>, double) override { return menu(50, 27, kNever); }
-
-   private:
-    static Menu menu(int batch, double time_s, double until_epochs) {
-      Choice c = choice(0, 1, batch);
-      c.predicted.time_s = time_s;
-      c.predicted.epochs = 12;
-      c.until_epochs = until_epochs;
-      return {.ranked = {c}};
-    }
-  } stages;
+  TwoStages stages(3, 8);
   static const Profile profile{.model = "toy", .dataset = "toy"};
   World world{.cluster = cluster({{2, 1}})};
   world.nodes.measured = {{.pool = 0, .node = 1, .time_s = 3.5, .down_s = 2}};
