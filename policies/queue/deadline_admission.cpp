@@ -274,6 +274,13 @@ bool DeadlineAdmission::admits(const sim::QueueView& view, sim::JobSlot newcomer
   return in_time_ = true;
 }
 
+/// On all of its pools, of which the plan knows the first.
+bool DeadlineAdmission::is_free_now(const sim::QueueJob& job, int entry) const {
+  const std::vector<sim::Group>& groups = configuration_of(job, entry).groups;
+  return std::all_of(groups.begin(), groups.end(),
+                     [&](const sim::Group& group) { return group.workers <= free_[static_cast<std::size_t>(group.pool)]; });
+}
+
 void DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
                               sim::QueueAnswer& answer) {
   const sim::QueueJob& job = view.jobs[slot];
@@ -291,7 +298,7 @@ void DeadlineAdmission::start_due(const sim::QueueView& view, sim::QueueAnswer& 
   std::size_t kept = 0;
   for (const auto& planned : plan_.starts) {
     const auto& [slot, reservation] = planned;
-    if (reservation.start_s <= view.now_s && reservation.devices <= free_[reservation.pool]) {
+    if (reservation.start_s <= view.now_s && is_free_now(view.jobs[slot], reservation.entry)) {
       start(view, slot, reservation, answer);
       continue;
     }
@@ -306,12 +313,12 @@ void DeadlineAdmission::start_due(const sim::QueueView& view, sim::QueueAnswer& 
 void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer& answer) {
   while (!rest_.empty()) {
     const sim::JobSlot slot = rest_.first().slot;
-    const int entry = view.jobs[slot].first_fitting_entry;
-    const sim::Group& group = configuration_of(view.jobs[slot], entry).groups.front();
+    const sim::QueueJob& job = view.jobs[slot];
+    const int entry = job.first_fitting_entry;
+    const sim::Group& group = configuration_of(job, entry).groups.front();
     Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
     const double need_s = durations_.remaining_s(view, slot, entry);
-    if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s ||
-        group.workers > free_[static_cast<std::size_t>(group.pool)])
+    if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s || !is_free_now(job, entry))
       break;
     const Reservation now{.start_s = view.now_s,
                           .end_s = end_of(view.now_s, need_s),

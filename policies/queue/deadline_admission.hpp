@@ -2,7 +2,7 @@
 // keep their deadlines, each with its minimum satisfactory share, the fewest devices of its menu that suffice; otherwise it is
 // rejected at once (Gu et al., ElasticFlow, ASPLOS 2023, section 4.1). Here a share is reserved from a date on and held to the
 // job's end, instead of changing from slot to slot: no resizes. Jobs without a deadline run where no reservation needs the
-// devices.
+// devices. A job that fits on several pools together alone is planned on the first of them, and starts once all are free.
 // A newcomer moves as few reservations as it must: none, or those with the latest deadlines that stand in its way; only if that
 // does not do, all are planned anew, by deadline.
 #pragma once
@@ -71,6 +71,7 @@ class DeadlineAdmission final : public sim::Queue {
   std::optional<Plan> with_others_moved(const sim::QueueView& view, sim::JobSlot newcomer) const;
   bool admits(const sim::QueueView& view, sim::JobSlot newcomer);
   bool fits_as_it_is(const sim::QueueView& view, sim::JobSlot slot);
+  bool is_free_now(const sim::QueueJob& job, int entry) const;
   void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
   void start_due(const sim::QueueView& view, sim::QueueAnswer& answer);
   void start_rest(const sim::QueueView& view, sim::QueueAnswer& answer);

@@ -10,12 +10,16 @@ namespace {
 /// Numbers among equals: those that run are below it, those that wait above, the first to join at the front of the upper half.
 constexpr std::uint64_t kWaiting = std::uint64_t{1} << 62, kBack = kWaiting + (kWaiting >> 1);
 
-/// What a running job holds.
+/// Of the devices that a running job holds those of one pool.
+int held_in(const sim::QueueJob& job, sim::PoolId pool) {
+  return static_cast<int>(configuration_of(job, job.service.entry).workers_of(pool));
+}
+
 void add_held(const sim::QueueJob& job, sim::PoolId pool, sim::FreeDevices& free) {
   if (free.holds_part(job))
     free.give_back_part(job);
   else
-    free.of(pool) += job.service.devices;
+    free.of(pool) += held_in(job, pool);
 }
 
 /// Free devices on nodes that hold nothing else.
@@ -209,13 +213,13 @@ void LineQueue::spare(const sim::Configuration& wanted, const sim::FreeDevices& 
         if (j != i) add_held(view.jobs[victims_[j]], group.pool, free);
       }
     else
-      free.of(group.pool) -= victim.service.devices;
+      free.of(group.pool) -= held_in(victim, group.pool);
     if (free.fits(wanted, group))
       victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
     else if (part)
       free = std::move(before);
     else
-      free.of(group.pool) += victim.service.devices;
+      free.of(group.pool) += held_in(victim, group.pool);
   }
 }
 
@@ -246,7 +250,7 @@ void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon
       line.parts_coming.push_back(slot);
       continue;
     }
-    leaving_[slot] = view.jobs[slot].service.devices;
+    leaving_[slot] = held_in(view.jobs[slot], group.pool);
     line.coming += leaving_[slot];
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/errors.hpp"
+
 namespace rehearse::policies {
 
 namespace {
@@ -27,6 +29,7 @@ class PlaceMatching {
     std::size_t at = kNobody, of = job;
     do {
       const std::size_t next = nearest(at, of);
+      sim::check(next != kNobody && places_[next].distance < sim::kNever, "a job that is matched can run on some device");
       advance(job, places_[next].distance);
       places_[next].reached = true;
       at = next;
@@ -109,11 +112,15 @@ std::vector<MatchedPlace> least_completion_sum(const std::vector<std::vector<dou
   return matching.places();
 }
 
-void Matching::plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry) {
-  if (entry >= 0 && plan_.fits(slot, configuration_of(view.jobs[slot], entry))) plan_.set(view, slot, entry);
+/// True when it did.
+bool Matching::plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry) {
+  if (entry < 0 || !plan_.fits(slot, configuration_of(view.jobs[slot], entry))) return false;
+  plan_.set(view, slot, entry);
+  return true;
 }
 
-/// By arrival. Jobs without an entry of one pool start when there is room.
+/// By arrival. Jobs without an entry of one pool start when there is room, be it the last device of somebody before them: without
+/// plans those are looked at again then.
 std::vector<Matching::Waiting> Matching::first_waiting(const sim::QueueView& view) {
   const std::vector<int>& left = plan_.left();
   std::size_t free = 0;
@@ -121,6 +128,7 @@ std::vector<Matching::Waiting> Matching::first_waiting(const sim::QueueView& vie
   const auto share = static_cast<std::size_t>(parameters_.share * static_cast<double>(plan_.unplanned().size()));
   const std::size_t most = std::max(free, std::min(share, static_cast<std::size_t>(parameters_.most)));
   std::vector<Waiting> first;
+  bool is_less_free = false;
   for (auto next = plan_.unplanned().begin(); next != plan_.unplanned().end() && first.size() < most;) {
     const sim::JobSlot slot = (next++)->slot;  // a plan takes it out of the list
     const sim::QueueJob& job = view.jobs[slot];
@@ -134,11 +142,11 @@ std::vector<Matching::Waiting> Matching::first_waiting(const sim::QueueView& vie
       can_be_matched = can_be_matched || left[pool] > 0;
     }
     if (!stands_somewhere)
-      plan_if_it_fits(view, slot, job.first_fitting_entry);
+      is_less_free = plan_if_it_fits(view, slot, job.first_fitting_entry) || is_less_free;
     else if (can_be_matched)
       first.push_back(std::move(waiting));
   }
-  return first;
+  return is_less_free && !parameters_.plans ? first_waiting(view) : first;
 }
 
 /// Those that come free first: of each pool as many as there are jobs are enough.
@@ -178,8 +186,7 @@ void Matching::match(const sim::QueueView& view) {
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     const MatchedDevice& device = all[places[i].device];
     if (places[i].before > 0 || device.free_in_s > 0 || is_kept[device.pool]) continue;
-    plan_if_it_fits(view, waiting[i].slot, waiting[i].entries[device.pool]);
-    is_kept[device.pool] = plan_.of(waiting[i].slot) < 0;
+    is_kept[device.pool] = !plan_if_it_fits(view, waiting[i].slot, waiting[i].entries[device.pool]);
   }
 }
 

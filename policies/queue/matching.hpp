@@ -49,7 +49,7 @@ class Matching final : public sim::Queue {
   std::vector<Waiting> first_waiting(const sim::QueueView& view);
   std::vector<MatchedDevice> devices(const sim::QueueView& view, std::size_t jobs) const;
   void match(const sim::QueueView& view);
-  void plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry);
+  bool plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry);
 
   MatchingParameters parameters_;
   JobPlan plan_;

@@ -10,7 +10,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
 #include "tests/policies/queue/plain_conservative.hpp"
-#include "tests/sim/replay/toy.hpp"
+#include "tests/policies/queue/random_world.hpp"
 
 using namespace rehearse::policies;
 using namespace toy;
@@ -250,6 +250,19 @@ TEST_CASE("admitted deadlines are kept when durations are exact or upper bounds"
 TEST_CASE("every discipline's answers are valid, all jobs end, and the same jobs give the same schedule", "[queue]") {
   rc::prop("", [](std::uint64_t seed) {
     for (const QueueEntry& entry : queue_strategies()) RC_ASSERT(events_under(entry, seed) == events_under(entry, seed));
+  });
+}
+
+TEST_CASE("disciplines that choose among entries of a menu meet some of two pools, and some that break limits", "[queue]") {
+  rc::prop("all jobs end", [](std::uint64_t seed) {
+    for (const QueueEntry& entry : queue_strategies()) {
+      RandomJobs made_jobs = random_jobs(seed, {.mixed_menus = true});
+      try {
+        run_random(made_jobs, *made(entry));
+      } catch (const std::exception& error) {
+        RC_FAIL(entry.name + ": " + error.what());
+      }
+    }
   });
 }
 

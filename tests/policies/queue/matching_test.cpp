@@ -173,3 +173,21 @@ TEST_CASE("matching: a job of several devices waits for all of them, and nobody 
   CHECK(world.keeper.of("b").start_s == 6);
   CHECK(world.keeper.of("c").start_s == 6);
 }
+
+TEST_CASE("matching: who needs devices of two pools may take the last one of those that were looked at before") {
+  // Both pools are held until 2. one, which can run in the first alone, and both, which needs a device of each, wait: both starts
+  // when there is room, for a step of 1 s and an evaluation of 0.25 s, and nothing is left for one before it ends.
+  World world{.cluster = cluster({{1, 1}, {1, 1}})};
+  MenuOfJob menus;
+  menus.menus["one"].ranked = {predicted_choice(0, 1, 100, 1)};
+  menus.menus["both"].ranked = {predicted_choice(0, 1, 50, 1)};
+  menus.menus["both"].ranked.front().configuration.groups.push_back({.pool = 1, .workers = 1, .batch_per_worker = 50});
+  std::vector<Job> jobs{rigid("holds first", 0, 1, 2), rigid("holds second", 0, 1, 2), epochs_of("one", 1, 1),
+                        epochs_of("both", 1, 1)};
+  jobs[0].pool = 0;
+  jobs[1].pool = 1;
+  Matching queue({.plans = false});
+  world.run(jobs, queue, &menus);
+  CHECK(world.keeper.of("both").start_s == Approx(2));
+  CHECK(world.keeper.of("one").start_s == Approx(3.25));
+}

@@ -50,6 +50,7 @@ struct RandomJobsOptions {
   int jobs = 30;
   int pools = 3;
   bool only_rigid = false;
+  bool mixed_menus = false;  ///< with entries of two pools, and with some that are expected to break limits
 };
 
 inline RandomJobs random_jobs(std::uint64_t seed, const RandomJobsOptions& options = {}) {
@@ -79,6 +80,12 @@ inline RandomJobs random_jobs(std::uint64_t seed, const RandomJobsOptions& optio
         menu.ranked.push_back(
             predicted_choice(pool, 1 + below(nodes * gpus + 1), 5 + below(40), job.epochs, random.uniform(0.5, 2)));
         if (below(8) == 0) menu.ranked.back().predicted.time_s = kUnset;
+        if (!options.mixed_menus) continue;
+        menu.ranked.back().predicted.feasible = below(2) == 0;
+        if (below(3) == 0 && made.machines.pools.size() > 1) {
+          const int other = (pool + 1) % static_cast<int>(pools.size());
+          menu.ranked.back().configuration.groups.push_back({.pool = other, .workers = 1, .batch_per_worker = 5 + below(40)});
+        }
       }
     }
     made.jobs.push_back(job);

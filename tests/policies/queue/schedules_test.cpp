@@ -31,6 +31,24 @@ Job with_walltime(Job job, double walltime_s) {
 
 World one_node(int gpus) { return World{.cluster = cluster({{1, gpus}})}; }
 
+/// Of an epoch on a GPU of each of two pools: a step of 1 s, an evaluation of 0.25 s.
+Job on_two_pools(std::string name, double submit_s) {
+  static const Profile profile{.model = "toy", .dataset = "tenths"};
+  return {.name = std::move(name), .profile = &profile, .submit_s = submit_s, .work = Work::train, .epochs = 1};
+}
+World two_pools(int gpus_of_first) {
+  World world{.cluster = cluster({{1, gpus_of_first}, {1, 1}})};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  world.menus.menu.ranked.front().configuration.groups.push_back({.pool = 1, .workers = 1, .batch_per_worker = 50});
+  world.menus.menu.ranked.front().predicted.time_s = 1.25;
+  world.menus.menu.ranked.front().predicted.epochs = 1;
+  return world;
+}
+Job in_pool(Job job, int pool) {
+  job.pool = pool;
+  return job;
+}
+
 }  // namespace
 
 TEST_CASE("priority: the most urgent first, and at once", "[queue]") {
@@ -54,6 +72,21 @@ TEST_CASE("priority: the most urgent first, and at once", "[queue]") {
   CHECK(second.keeper.of("low").preemptions == 1);
   CHECK(second.keeper.of("mid").preemptions == 1);
   CHECK(second.keeper.of("high").preemptions == 0);
+}
+
+TEST_CASE("priority: who holds devices of two pools gives those of one to whom needs that one", "[queue]") {
+  // 2 GPUs and 1. high holds one of the first pool until 6, both the other and the one of the second. Who needs two of the first
+  // pool does not get them from both, which starts after 3 s and ends at 4.25.
+  World world = two_pools(2);
+  world.costs.start_s = 3;
+  world.costs.checkpoint_s = 2;
+  Priority queue;
+  world.run({with_priority(in_pool(rigid("high", 0, 1, 6), 0), 2), on_two_pools("both", 0),
+             with_priority(in_pool(rigid("needs two", 1, 2, 2), 0), 1)},
+            queue);
+  CHECK(world.keeper.of("both").preemptions == 0);
+  CHECK(world.keeper.of("both").end_s == Approx(4.25));
+  CHECK(world.keeper.of("needs two").start_s == Approx(6));
 }
 
 TEST_CASE("priority: who comes last gives way first, and no more than needed", "[queue]") {
@@ -340,6 +373,16 @@ TEST_CASE("admission: a job's next stage may end at another date than was noted 
   CHECK(world.keeper.of("b").reason == FailureReason::rejected);
   CHECK(world.keeper.of("b").end_s == 6);
   CHECK(world.keeper.of("c").start_s == Approx(23));
+}
+
+TEST_CASE("admission: a job of two pools starts once both have room, be its deadline kept or not", "[queue]") {
+  // The second pool is held until 10.
+  for (const double deadline_s : {kNever, 50.0, 5.0}) {
+    World world = two_pools(1);
+    DeadlineAdmission queue;
+    world.run({in_pool(rigid("holds", 0, 1, 10), 1), with_deadline(on_two_pools("both", 1), deadline_s)}, queue);
+    CHECK(world.keeper.of("both").start_s == Approx(10));
+  }
 }
 
 TEST_CASE("admission: who could never start while a node was away starts when it is back", "[queue]") {
