@@ -235,7 +235,7 @@ TEST_CASE("elastic: devices that come free between rounds are filled") {
 
 TEST_CASE("elastic queues: every answer is valid, and every job ends") {
   rc::prop("any jobs, rounds of any length", [](std::uint64_t seed, bool speedup) {
-    RandomJobs made = random_jobs(seed);
+    RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});
     Elastic queue({.gain = speedup ? ElasticGain::speedup : ElasticGain::seconds,
                    .round_s = static_cast<double>(*rc::gen::inRange(6, 60)),
                    .switch_s = static_cast<double>(*rc::gen::inRange(0, 40))});

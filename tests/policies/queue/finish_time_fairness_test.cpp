@@ -49,7 +49,7 @@ TEST_CASE("finish-time fairness: the filter") {
 
 TEST_CASE("finish-time fairness: every answer is valid, and every job ends") {
   rc::prop("any jobs, leases and filters", [](std::uint64_t seed) {
-    RandomJobs made = random_jobs(seed);
+    RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});
     FinishTimeFairness queue(
         {.lease_s = static_cast<double>(*rc::gen::inRange(8, 100)), .filter = *rc::gen::inRange(0, 11) / 10.0});
     run_random(made, queue);

@@ -208,7 +208,7 @@ TEST_CASE("gavel: rounds shorter than a start-up do not move jobs for ever") {
 
 TEST_CASE("gavel: every answer is valid, and every job ends") {
   rc::prop("all objectives, rounds of any length", [](std::uint64_t seed) {
-    RandomJobs made = random_jobs(seed);
+    RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});
     const auto objective = static_cast<GavelObjective>(*rc::gen::inRange(0, 4));
     Gavel queue({.objective = objective,
                  .round_s = static_cast<double>(*rc::gen::inRange(8, 60)),

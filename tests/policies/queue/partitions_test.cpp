@@ -177,7 +177,7 @@ TEST_CASE("partitions: what was given away counts before the next decision, when
 
 TEST_CASE("partitions: quotas are kept by every discipline, and every job ends") {
   rc::prop("two partitions", [](std::uint64_t seed) {
-    RandomJobs made = random_jobs(seed);
+    RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});
     Partition few{.name = "few", .users = {"a", "b"}}, rest{.name = "rest"};
     for (const Pool& pool : made.machines.pools) {
       few.quota[pool.name] = *rc::gen::inRange(0, pool.nodes + 1);

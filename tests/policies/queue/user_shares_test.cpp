@@ -162,7 +162,7 @@ TEST_CASE("fair-share: no user who waits is more than one job behind the max-min
 
 TEST_CASE("shares: every answer is valid, and every job ends") {
   rc::prop("rigid and training jobs, several pools, checkpoints", [](std::uint64_t seed, bool dominant, bool preempt) {
-    RandomJobs made = random_jobs(seed);
+    RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});
     UserShares queue(
         {.measure = dominant ? ShareMeasure::dominant : ShareMeasure::mean, .preempt = preempt, .weights = {{"a", 3}}});
     run_random(made, queue);
