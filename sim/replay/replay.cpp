@@ -353,6 +353,7 @@ void ReplayRun::handle(const Event& event) {
         on_walltime(slot, event.date_s);
         break;
       case JobTimer::measured:
+        live_[slot].measured = {};
         let_go_of(slot, event.date_s);
         break;
       case JobTimer::pause_end:

@@ -74,7 +74,7 @@ TEST_CASE("priority: the most urgent first, and at once", "[queue]") {
   CHECK(second.keeper.of("high").preemptions == 0);
 }
 
-TEST_CASE("priority: who holds devices of two pools gives those of one to whom needs that one", "[queue]") {
+TEST_CASE("priority: of a job on two pools only its devices in the one count for who needs that one", "[queue]") {
   // 2 GPUs and 1. high holds one of the first pool until 6, both the other and the one of the second. Who needs two of the first
   // pool does not get them from both, which starts after 3 s and ends at 4.25.
   World world = two_pools(2);

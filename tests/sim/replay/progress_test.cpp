@@ -76,6 +76,16 @@ TEST_CASE("what nobody does is counted from the last job's end on") {
                     Catch::Matchers::Contains("at 1200030.000000 s: since 600030.000000 s no job has come, ended"));
 }
 
+TEST_CASE("what was measured for a job before it queued is nothing that may still come") {
+  // It arrives at 0, the first date, and queues at 30, the second; the 10,000th is 9,998 minutes later, the 20,000th 19,998.
+  World world{.cluster = cluster({{1, 1}})};
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  world.menus.menu.wait_s = 30;
+  Rounds queue(60, nothing());
+  CHECK_THROWS_WITH(world.run({stepping("a", 0, 10)}, queue),
+                    Catch::Matchers::Contains("at 1199910.000000 s: since 599910.000000 s no job has come, ended"));
+}
+
 TEST_CASE("a queue that stops jobs as soon as they run: the run ends") {
   // Start-up takes 60 s; whoever runs is preempted at once.
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 60, .checkpoint_s = 10}};
