@@ -80,10 +80,45 @@ std::vector<std::string> task_words(const SweepArguments& arguments) {
   return words;
 }
 
-scenarios::Launch launcher(const SweepArguments& arguments, const std::string& out, const std::string& name) {
+/// How far a sweep is, on stderr.
+class SweepProgress {
+ public:
+  explicit SweepProgress(const scenarios::SweepPlan& plan) : plan_(plan), what_(plan.name()) {}
+  void done(std::size_t done, std::size_t of) {
+    done_ = done;
+    of_ = of;
+    show();
+  }
+  void under_way(const scenarios::PlannedRun& run, double time_s, std::size_t others) {
+    std::string name =
+        plan_.points() > 1 ? fmt::format("point {} of {}, {}", run.point + 1, plan_.points(), run.policy_name) : run.policy_name;
+    if (plan_.first().repetitions > 1) name += fmt::format(" {}", run.repetition);
+    what_ = scenarios::under_way_text(name, time_s, others);
+    show();
+  }
+
+ private:
+  void show() {
+    line_.show({.what = what_,
+                .one_done = "run",
+                .done = static_cast<double>(done_),
+                .total = static_cast<double>(of_),
+                .part = static_cast<double>(done_) / static_cast<double>(std::max<std::size_t>(1, of_))});
+  }
+  const scenarios::SweepPlan& plan_;
+  scenarios::ProgressLine line_{true};
+  std::string what_;  // that is under way
+  std::size_t done_ = 0, of_ = 0;
+};
+
+scenarios::Launch launcher(const SweepArguments& arguments, const std::string& out, const std::string& name,
+                           SweepProgress& progress) {
   if (arguments.launcher == "local")
-    return [&arguments](const auto& plan, auto runs, const auto& keep) {
-      return run_here(plan, std::move(runs), arguments.processes, keep);
+    return [&](const auto& plan, auto runs, const auto& keep) {
+      progress.done(0, runs.size());
+      return run_here(
+          plan, std::move(runs), arguments.processes, keep,
+          [&](const scenarios::PlannedRun& run, double time_s, std::size_t others) { progress.under_way(run, time_s, others); });
     };
   const scenarios::TaskSettings settings{.folder = out + ".tasks",
                                          .command = task_words(arguments),
@@ -142,7 +177,7 @@ int sweep_command(const SweepArguments& arguments) {
   note_generated_deadlines(plan);
   warn_of_size(estimate_run(plan.first(), scenarios::processes_of({.out = {}, .processes = arguments.processes}),
                             static_cast<double>(plan.points())));
-  scenarios::ProgressLine line(true);
+  SweepProgress progress(plan);
   const std::string by_default = "results/" + plan.name() + ".sqlite";
   const std::string out = arguments.out.empty() ? by_default : arguments.out;
   const std::string page =
@@ -154,14 +189,8 @@ int sweep_command(const SweepArguments& arguments) {
                        .page = page,
                        .retry = arguments.retry,
                        .is_local = arguments.launcher == "local",
-                       .launch = launcher(arguments, out, plan.name()),
-                       .on_progress = [&](std::size_t done, std::size_t of) {
-                         line.show({.what = plan.name(),
-                                    .one_done = "run",
-                                    .done = static_cast<double>(done),
-                                    .total = static_cast<double>(of),
-                                    .part = static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, of))});
-                       }});
+                       .launch = launcher(arguments, out, plan.name(), progress),
+                       .on_progress = [&](std::size_t done, std::size_t of) { progress.done(done, of); }});
   if (summary.interrupted) {
     say(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n", summary.there + summary.ran,
         summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");

@@ -79,7 +79,7 @@ class Worker {
  public:
   explicit Worker(const SweepPlan& plan) : plan_(plan) {}
 
-  SweepRow row(const PlannedRun& run) {
+  SweepRow row(const PlannedRun& run, const TellProgress& tell) {
     SweepRow row{.key = run.key, .reason = {}, .metrics = {}};
     const auto ends = [&](RunStatus status, const std::string& reason) {
       row.status = status;
@@ -90,7 +90,7 @@ class Worker {
     };
     try {
       load(run.point);
-      measure(run, row);
+      measure(run, row, tell);
     } catch (const sim::PolicyError& error) {
       ends(RunStatus::failed, error.what());
     } catch (const sim::InputError& error) {
@@ -114,12 +114,11 @@ class Worker {
     loaded_ = point;
   }
 
-  void measure(const PlannedRun& run, SweepRow& row) {
+  void measure(const PlannedRun& run, SweepRow& row, const TellProgress& tell) {
     const RunTask task{.policy = static_cast<std::size_t>(run.policy), .repetition = run.repetition, .folder = {}};
     const double began_s = seconds_now(CLOCK_MONOTONIC), cpu_s = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
     // The plain loop's results are those of SimGrid's to the bit, and it can be run again in a process.
-    const Replayed replayed = replay_one(
-        *scenario_, task, [](const sim::ReplayProgress&) {}, sim::run_plain);
+    const Replayed replayed = replay_one(*scenario_, task, tell, sim::run_plain);
     for (const workloads::TimedReplica& timed : replayed.timed)
       if (timed_again_.size() < kMostRetimed && timed_again_.insert(to_text(timed)).second) time_again(*scenario_, timed);
     row.run_s = seconds_now(CLOCK_MONOTONIC) - began_s;
@@ -182,30 +181,35 @@ std::vector<Runs> shares_of(const std::vector<PlannedRun>& runs, int processes) 
 
 class LocalSweep {
  public:
-  LocalSweep(const SweepPlan& plan, const KeepRows& keep) : plan_(plan), keep_(keep) {}
+  LocalSweep(const SweepPlan& plan, const KeepRows& keep, const TellUnderWay& tell) : plan_(plan), keep_(keep), tell_(tell) {}
 
   /// Does what it can; false when interrupted.
   bool run(const std::vector<PlannedRun>& runs, int processes) {
     const std::vector<Runs> shares = shares_of(runs, processes);
+    under_way_.clear();
     return run_processes({.tasks = static_cast<int>(shares.size()),
                           .processes = processes,
                           .work =
-                              [&](int share, const TellProgress&) {
+                              [&](int share, const TellProgress& tell) {
                                 Worker worker(plan_);
                                 for (const PlannedRun& run : shares[static_cast<std::size_t>(share)])
-                                  if (!pipe_.write(to_line(worker.row(run)))) return 1;
+                                  if (!pipe_.write(to_line(worker.row(run, tell)))) return 1;
                                 return 0;
                               },
                           .on_end =
                               [&](const ChildEnd& end) {
                                 keep_what_came();
+                                std::erase(under_way_, end.task);
                                 if (end.exit_status == 0 || is_told_to_stop(end.signal)) return;
                                 // Who kills the whole sweep may begin with its children: then this process never wakes.
                                 if (end.signal == SIGKILL) std::this_thread::sleep_for(std::chrono::seconds(1));
                                 for (const PlannedRun& run : shares[static_cast<std::size_t>(end.task)])
                                   if (!done_.contains(run.key)) return keep(killed(run, end));
                               },
-                          .on_progress = [](int, const sim::ReplayProgress&) {},
+                          .on_progress =
+                              [&](int share, const sim::ReplayProgress& progress) {
+                                tell_of(share, shares[static_cast<std::size_t>(share)], progress.time_s);
+                              },
                           .also_fd = pipe_.reading(),
                           .on_also = [&] { keep_what_came(); }});
   }
@@ -217,6 +221,15 @@ class LocalSweep {
   bool is_done(const PlannedRun& run) const { return done_.contains(run.key); }
 
  private:
+  /// A child tells of its runs one after the other: of the first whose row has not come.
+  void tell_of(int share, Runs runs, double time_s) {
+    if (!tell_) return;
+    if (std::find(under_way_.begin(), under_way_.end(), share) == under_way_.end()) under_way_.push_back(share);
+    if (under_way_.front() != share) return;
+    const auto run = std::find_if(runs.begin(), runs.end(), [&](const PlannedRun& r) { return !is_done(r); });
+    if (run != runs.end()) tell_(*run, time_s, under_way_.size() - 1);
+  }
+
   /// Such an end says nothing about the run, which is done again.
   static bool is_told_to_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
@@ -234,15 +247,18 @@ class LocalSweep {
 
   const SweepPlan& plan_;
   const KeepRows& keep_;
+  const TellUnderWay& tell_;
   LinePipe pipe_;
   std::set<std::string> done_;
+  std::vector<int> under_way_;  // shares, in the order in which they were first heard of
 };
 
 }  // namespace
 
-bool run_here(const SweepPlan& plan, std::vector<PlannedRun> runs, int processes, const KeepRows& keep) {
+bool run_here(const SweepPlan& plan, std::vector<PlannedRun> runs, int processes, const KeepRows& keep,
+              const TellUnderWay& tell) {
   processes = processes_of({.out = {}, .processes = processes});
-  LocalSweep sweep(plan, keep);
+  LocalSweep sweep(plan, keep, tell);
   while (!runs.empty()) {
     const bool whole = sweep.run(runs, processes);
     sweep.keep_what_came();

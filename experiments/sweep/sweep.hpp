@@ -15,11 +15,15 @@ namespace rehearse::scenarios {
 /// Keeps rows for good before it returns.
 using KeepRows = std::function<void(std::span<const SweepRow> rows)>;
 
+/// How far the simulated time of a run is, s, and how many other children have told of theirs.
+using TellUnderWay = std::function<void(const PlannedRun& run, double time_s, std::size_t others)>;
+
 /// Every run, at most `processes` at once (0: as many as there are processors), each row handed to `keep` as soon as the run has
 /// ended. A child does several runs, one after the other, and loads a point's scenario once for those that follow one another;
 /// one that ends its process is a killed row, and another child goes on behind it. False when interrupted: no child is left, and
-/// what had ended is kept.
-bool run_here(const SweepPlan& plan, std::vector<PlannedRun> runs, int processes, const KeepRows& keep);
+/// what had ended is kept. `tell`, which may be empty, hears of the child that has been under way longest.
+bool run_here(const SweepPlan& plan, std::vector<PlannedRun> runs, int processes, const KeepRows& keep,
+              const TellUnderWay& tell = {});
 
 // Runs what a sweep's database lacks.
 

@@ -1,5 +1,7 @@
 #include "experiments/train/agent_training.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -44,8 +46,15 @@ constexpr std::array<double, policies::kSharedLevers> kFirstSpread{0.3, 0.1, 0.3
 
 class SharedTraining {
  public:
-  SharedTraining(Scenario& scenario, const HeldInterrupts& interrupts)
-      : scenario_(scenario), interrupts_(interrupts), seed_(scenario.seed), policy_seed_(scenario.policy_seed) {
+  /// Hears what it is about, how many replays have ended, and how far the simulated time of the next is, s.
+  using Tell = std::function<void(std::string what, std::uint64_t replays, double time_s)>;
+  SharedTraining(Scenario& scenario, const HeldInterrupts& interrupts, Tell tell, std::function<void(std::uint64_t)> ended)
+      : scenario_(scenario),
+        interrupts_(interrupts),
+        tell_(std::move(tell)),
+        ended_(std::move(ended)),
+        seed_(scenario.seed),
+        policy_seed_(scenario.policy_seed) {
     for (std::size_t p = 0; p < scenario.policies.size(); ++p)
       if (scenario.policies[p].configure.name == SharedAgent::kKind) policies_.push_back(p);
     if (policies_.empty() || scenario.generators.empty())
@@ -68,6 +77,7 @@ class SharedTraining {
   void go_on_from(const Weights& weights) { mean_ = weights; }
 
   void iterate() {
+    what_ = fmt::format("iteration {}", iteration_ + 1);
     std::vector<Weights> tried{mean_};
     sim::Random random(sim::stream_key(seed_, static_cast<std::uint64_t>(iteration_), "training", "weights"));
     while (tried.size() < kPopulation) {
@@ -97,11 +107,13 @@ class SharedTraining {
 
   /// Geometric mean of the effective money over the untrained agent's, on jobs that no iteration sees.
   double validate(const Weights& weights) {
+    what_ = "validation";
     double sum = 0;
     for (int k = 0; k < kValidationWorkloads; ++k) {
       draw_workload(k, "validation");
       const std::size_t policy = policies_[static_cast<std::size_t>(k) % policies_.size()];
       if (untrained_usd_.size() <= static_cast<std::size_t>(k)) untrained_usd_.push_back(effective_usd(policy, Weights{}));
+      if (weights == Weights{}) continue;  // the same replay: the logarithm of one
       sum += std::log(effective_usd(policy, weights) / untrained_usd_[static_cast<std::size_t>(k)]);
     }
     return std::exp(sum / kValidationWorkloads);
@@ -126,9 +138,10 @@ class SharedTraining {
     auto& network = scenario_.policies[policy].configure.network;
     const auto before = network;
     network = std::make_shared<const policies::NetworkState>(SharedAgent(weights).state({.kind = SharedAgent::kKind}));
-    const auto nobody_hears = [](const sim::ReplayProgress&) {};
-    const Replayed replayed = replay_one(scenario_, {.policy = policy}, nobody_hears, sim::run_plain);
+    const auto tell = [&](const sim::ReplayProgress& progress) { tell_(what_, replays_, progress.time_s); };
+    const Replayed replayed = replay_one(scenario_, {.policy = policy}, tell, sim::run_plain);
     network = before;
+    ended_(++replays_);
     const report::RunMetrics& metrics = replayed.outcome.metrics;
     const double usd = metrics.effective_cost_usd - metrics.profiling_cost_usd;
     return usd > 0 ? usd : 1e9;  // none: a job whose manual configuration fits nowhere
@@ -136,13 +149,26 @@ class SharedTraining {
 
   Scenario& scenario_;  // what is drawn of it changes meanwhile
   const HeldInterrupts& interrupts_;
+  const Tell tell_;
+  const std::function<void(std::uint64_t)> ended_;
   const std::uint64_t seed_, policy_seed_;
+  std::string what_;
+  std::uint64_t replays_ = 0;
   std::vector<std::size_t> policies_;
   std::vector<double> rates_;  // of its generators, as they are
   Weights mean_{}, spread_{};
   std::vector<double> untrained_usd_;
   int iteration_ = 0;
 };
+
+/// Of a whole training: those of the iterations, of the validations after some of them, and of the first one, which also judges
+/// the untrained agent.
+std::size_t replays_of(int iterations, bool begins_untrained) {
+  const int validations =
+      iterations / kValidateSharedEvery + (iterations % kValidateSharedEvery != 0) + (begins_untrained ? 1 : 2);
+  return static_cast<std::size_t>(kPopulation * kWorkloads) * static_cast<std::size_t>(iterations) +
+         static_cast<std::size_t>(kValidationWorkloads) * static_cast<std::size_t>(validations);
+}
 
 }  // namespace
 
@@ -264,7 +290,18 @@ TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options)
                                        .command = options.command,
                                        .version = std::string(sim::program_version())};
   const HeldInterrupts interrupts;
-  SharedTraining training(scenario, interrupts);
+  Weights first{};
+  if (!options.resume.empty()) first = SharedAgent(read_agent_file(options.resume, SharedAgent::blueprint())).weights();
+  std::string what;
+  const std::size_t replays = replays_of(options.iterations, first == Weights{});
+  ProgressBar bar(
+      {.wanted = options.progress, .parts_a_task = replays, .one_part = "replay", .name = [&](std::size_t) { return what; }});
+  const auto tell = [&](std::string now, std::uint64_t ended, double time_s) {
+    what = std::move(now);
+    bar.update(0, ended, time_s);
+  };
+  SharedTraining training(scenario, interrupts, tell, [&](std::uint64_t ended) { options.on_replay(ended, replays); });
+  training.go_on_from(first);
   report::RowWriter curve(sim::OutputFile(curve_path(options.out)));
   curve.line("iteration,cost_ratio");
   const auto validated = [&](int iteration) {
@@ -273,12 +310,12 @@ TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options)
     curve.end_row();
     return ratio;
   };
-  if (!options.resume.empty())
-    training.go_on_from(SharedAgent(read_agent_file(options.resume, SharedAgent::blueprint())).weights());
   double best = validated(0);
   Weights kept = training.mean();
+  TrainOptions without_bar = options;  // of iterations: replays have theirs
+  without_bar.progress = false;
   TrainResult result = iterated(
-      options, interrupts, [&] { training.iterate(); },
+      without_bar, interrupts, [&] { training.iterate(); },
       [&](TrainResult& so_far) {
         if (so_far.iterations % kValidateSharedEvery != 0 && so_far.iterations != options.iterations) return;
         const double ratio = validated(so_far.iterations);

@@ -17,6 +17,8 @@ struct TrainOptions {
   int iterations = 1;
   std::string command;  ///< as it stands in the file
   bool progress = false;
+  /// Hears of each replay of train_staged_shared that has ended: how many, of how many of the whole training.
+  std::function<void(std::size_t done, std::size_t of)> on_replay = [](std::size_t, std::size_t) {};
 };
 
 struct TrainResult {
@@ -53,8 +55,8 @@ TrainResult train_rl_transfer(const Scenario& scenario, const TrainOptions& opti
 /// The scenario's policies whose `configure` is staged-shared, each with its queue, are replayed on its jobs, drawn anew with
 /// other seeds and arrivals of half to twice the rate. Weights are judged by the logarithm of the effective money over that of
 /// the untrained agent on the same jobs. The one that did best on jobs for validation is kept, the untrained one included. SIGINT
-/// and SIGTERM end training after the replay that runs; the best so far is kept. Throws InputError when there is no such policy or
-/// no generator, Interrupted before the first agent is judged. The scenario is as it was afterwards.
+/// and SIGTERM end training after the replay that runs; the best so far is kept. Throws InputError when there is no such policy
+/// or no generator, Interrupted before the first agent is judged. The scenario is as it was afterwards.
 TrainResult train_staged_shared(Scenario& scenario, const TrainOptions& options);
 
 }  // namespace rehearse::scenarios

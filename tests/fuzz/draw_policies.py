@@ -1,7 +1,8 @@
 """Random policies: bundles of the strategies that the program lists, with parameters by the schema, and processes in Python."""
 import os
 
-EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "python", "examples")
+HERE = os.path.dirname(__file__)
+EXAMPLES = os.path.join(HERE, "..", "..", "python", "examples")
 # An example of a process for a decision; it is copied beside the scenario.
 PROCESSES = {"configure": ["manual.py", "my_policy.py"], "queue": ["fifo.py"]}
 # What keeps a run short. Others are drawn over all of the schema's range.
@@ -47,10 +48,10 @@ def policy(draw, name):
 
 def strategy(draw, decision):
     rng = draw.rng
+    if decision == "configure" and len(draw.pools) > 1 and draw.chance(0.12):
+        return process(draw, HERE, "pools.py")
     if decision in PROCESSES and draw.chance(0.07):
-        script = rng.choice(PROCESSES[decision])
-        with open(os.path.join(EXAMPLES, script), encoding="utf-8") as file:
-            return {"process": ["python3", draw.file(script, file.read())], "timeout_s": 30}
+        return process(draw, EXAMPLES, rng.choice(PROCESSES[decision]))
     name = rng.choice(draw.registry.strategies[decision])
     parameters = {}
     for key, node in draw.schema.strategy_parameters(decision, name).items():
@@ -68,6 +69,11 @@ def strategy(draw, decision):
     if "services" in known and draw.chance(0.2):
         parameters["services"] = {str(job): round(rng.uniform(1, 1e5)) for job in range(rng.randint(1, 20))}
     return {"name": name, **parameters} if parameters or draw.chance(0.2) else name
+
+
+def process(draw, folder, script):
+    with open(os.path.join(folder, script), encoding="utf-8") as file:
+        return {"process": ["python3", draw.file(script, file.read())], "timeout_s": 30}
 
 
 def partitions(draw):

@@ -109,9 +109,15 @@ def is_sanitized(path):
 
 
 def gets_further(said):
-    """Do the last two lines of progress tell of one run, whose simulated time went on between them?"""
-    told = re.findall(r": (.+) at day ([\d.e+]+)(?: and \d+ more)?$", said, re.MULTILINE)[-2:]
-    return len(told) == 2 and told[0][0] == told[1][0] and float(told[0][1]) < float(told[1][1]) < LATEST_DAY
+    """Do the last two lines of progress tell of one run, whose simulated time went on between them, or of runs of which one or more ended between
+    them and no other is under way?"""
+    told = re.findall(r"^([\d,]+) of .*?: (.+) at day ([\d.e+]+)( and \d+ more)?$", said, re.MULTILINE)[-2:]
+    if len(told) < 2:
+        return False
+    (done, name, day, others), (done_then, name_then, day_then, others_then) = told
+    ended = int(done_then.replace(",", "")) - int(done.replace(",", ""))
+    goes_on = name == name_then and float(day) < float(day_then) < LATEST_DAY
+    return ended >= 0 and goes_on or ended > 0 and not others and not others_then
 
 
 def finding(ended: Ended, what):

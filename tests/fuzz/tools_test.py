@@ -100,6 +100,10 @@ class CampaignTest(unittest.TestCase):
         self.assertIn(LONG_WORK, finding(Ended(-signal.SIGXCPU, "", before + after, 200), "train"))
         for err in ("", after, after + before, before + before, before + after.replace("P2", "P3"), before + after.replace("1e+03", "1e+05")):
             self.assertEqual(found(err), "run: no end")
+        replays = [f"{done} of 1,084 replays (9 %), 60 s, about 3 min left: iteration 1 at day {day}{more}\n" for done, day, more in (("999", 40, ""), ("1,002", 7, ""), ("1,003", 6, " and 1 more"))]
+        self.assertIn(LONG_WORK, found(replays[0] + replays[1]))  # the next replay's days
+        for err in (replays[1] + replays[0], replays[0] + replays[0], replays[1] + replays[2]):
+            self.assertEqual(found(err), "run: no end")
         self.assertEqual(found(before + after, timed_out=True), "run: no end")  # it stands still
         self.assertTrue(any(known in found(before + after) for known in Campaign.NO_FINDING))
 
@@ -162,7 +166,7 @@ class CommandsTest(unittest.TestCase):
     def test_what_is_drawn_is_accepted_where_it_is_not_spoiled(self):
         with Scratch() as scratch, unittest.mock.patch("commands.spoil"):
             trial = CommandTrial(Program(PROGRAM), Program(PROGRAM), scratch)
-            for seed in (1, 2, 6, 7, 10, 12, 34):  # run, results, rent, plan, tables, sweep, train and run
+            for seed in (1, 2, 6, 7, 10, 34, 40):  # run, results, rent, plan, tables, train and run, sweep
                 self.assertIsNone(trial(draw_command(self.schema, self.registry, seed)))
             self.assertEqual((trial.accepted, trial.refused), (7, 0))
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "experiments/run/process_pool.hpp"
 #include "experiments/run/run.hpp"
@@ -66,6 +67,27 @@ TEST_CASE("a row is what run finds for the policy, the values and the repetition
       if (!std::isnan(mean)) CHECK(mean == rehearse::report::mean(std::vector{first.metrics[f], second.metrics[f]}));
     }
   }
+}
+
+TEST_CASE("a sweep says how far a run is whose row has not come yet") {
+  const Sweep sweep(kSweptScenario);
+  const SweepPlan plan(sweep.folder.path() + "/s.json", {});
+  const std::vector<PlannedRun> runs = plan.runs();
+  std::set<std::string> planned, came;
+  for (const PlannedRun& run : runs) planned.insert(run.key);
+  std::size_t told = 0;
+  const auto keep = [&](std::span<const SweepRow> rows) {
+    for (const SweepRow& row : rows) came.insert(row.key);
+  };
+  CHECK(run_here(plan, runs, 1, keep, [&](const PlannedRun& run, double time_s, std::size_t others) {
+    ++told;
+    CHECK(planned.contains(run.key));
+    CHECK_FALSE(came.contains(run.key));
+    CHECK(time_s > 0);
+    CHECK(others == 0);  // one process
+  }));
+  CHECK(told > 0);
+  CHECK(came == planned);
 }
 
 TEST_CASE("the same database whatever the number of processes, and whatever was there") {

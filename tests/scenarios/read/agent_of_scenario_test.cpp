@@ -110,6 +110,34 @@ TEST_CASE("the agent of jobs that share a cluster ships, and the same seed train
   CHECK_THROWS_AS(trained(*other, "c"), sim::InputError);
 }
 
+TEST_CASE("a training of jobs that share a cluster says of how many replays one has ended") {
+  const TemporaryFolder folder;
+  const std::string rl = R"({ "name": "rl", "configure": { "name": "staged-rl", "agent": "agent.json" } })";
+  const std::string text = with(kScenario, rl, R"({ "name": "shared", "configure": "staged-shared", "queue": "goodput" })");
+  const auto scenario = scenarios::load_scenario(folder.write("s.json", text), {});
+  folder.write("agent.json", std::string(rehearse::scenarios::embedded_file(scenarios::agent_of("staged-shared"))));
+  const auto replays = [&](int iterations, const std::string& resume) {
+    std::size_t ended = 0, all = 0;
+    scenarios::train_staged_shared(*scenario, {.out = folder.path() + "/out.json",
+                                               .resume = resume,
+                                               .iterations = iterations,
+                                               .command = "train",
+                                               .on_replay = [&](std::size_t done, std::size_t of) {
+                                                 CHECK(done == ended + 1);
+                                                 ended = done;
+                                                 all = of;
+                                               }});
+    CHECK(ended == all);
+    return all;
+  };
+  // Twelve by which an agent is judged: the untrained one, the first where it is another, one after every fifth and the last
+  // iteration of sixty.
+  CHECK(replays(0, "") == 12);
+  CHECK(replays(1, "") == 12 + 60 + 12);
+  CHECK(replays(6, "") == 12 + 360 + 2 * 12);
+  CHECK(replays(5, folder.path() + "/agent.json") == 2 * 12 + 300 + 12);
+}
+
 TEST_CASE("an interrupt ends the training of jobs that share a cluster after a replay, not after an iteration") {
   const TemporaryFolder folder;
   const std::string text = with(kScenario, R"({ "name": "rl", "configure": { "name": "staged-rl", "agent": "agent.json" } })",
