@@ -26,7 +26,7 @@ RentedNodes::Node& RentedNodes::advanced(double now_s, int index) {
   if (node.held > 0) {
     const double more_usd = usd(std::max(node.since_s, node.paid_until_s), now_s) / node.held;
     node.per_device.usd += more_usd;
-    if (node.jobs > 1) node.per_device.shared_usd += more_usd;
+    if (node.jobs == 1) node.per_device.alone_usd += more_usd;
   }
   node.since_s = now_s;
   return node;
@@ -49,7 +49,7 @@ RentCharge RentedNodes::settle(double now_s, NodeRent& rent) {
   const Node& node = advanced(now_s, rent.node);
   const RentCharge since = std::exchange(rent.per_device, node.per_device);
   return {.usd = rent.devices * (node.per_device.usd - since.usd),
-          .shared_usd = rent.devices * (node.per_device.shared_usd - since.shared_usd)};
+          .alone_usd = rent.devices * (node.per_device.alone_usd - since.alone_usd)};
 }
 
 RentCharge RentedNodes::give_back(double now_s, NodeRent& rent) {
@@ -60,7 +60,9 @@ RentCharge RentedNodes::give_back(double now_s, NodeRent& rent) {
   check(node.held >= 0, "a rented node's devices are given back twice", now_s);
   if (node.held > 0) return charged;
   const double end_s = std::max(now_s, node.rented_since_s + minimum_s_);
-  charged.usd += usd(std::max(now_s, node.paid_until_s), end_s);
+  const double rest_usd = usd(std::max(now_s, node.paid_until_s), end_s);
+  charged.usd += rest_usd;
+  charged.alone_usd += rest_usd;
   ended_usd_ += usd(node.billed_from_s, end_s);
   node.paid_until_s = std::max(node.paid_until_s, end_s);
   --rented_;

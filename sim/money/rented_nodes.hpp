@@ -10,9 +10,10 @@
 
 namespace rehearse::sim {
 
-/// Dollars, and how many of them are for time in which somebody else kept the node rented too.
+/// Dollars, and how many of them are for time in which nobody else kept the node rented. These are summed on their own: a
+/// difference of two sums that grow together for years leaves crumbs at each charge.
 struct RentCharge {
-  double usd = 0, shared_usd = 0;
+  double usd = 0, alone_usd = 0;
 };
 
 /// What a job holds of one node.

@@ -175,42 +175,32 @@ def energy(books):
             yield f"{run}: power over time is {power} J, jobs {jobs} + idle {idle} = {jobs + idle}"
 
 
-ROUNDED_S = 1e-6  # how far the length of a time may be off whose two dates are rounded to the microsecond
-
-
 def alone_money(books, run):
-    """Of each job, its nodes' price while no other job is on them; with pool billing its pools' while no other has any of them.
-
-    With it, how far the rounding of the dates may put each off: every time in which a job was alone begins and ends at dates of its own. (None, None)
-    where prices are not known."""
+    """Of each job, its nodes' price while no other job is on them; with pool billing its pools' while no other has any of them."""
     series = {pool: prices(books, pool) for pool in books.pools}
     if None in series.values():
-        return None, None
+        return None
     as_one = books.scenario.get("billing") == "pool"
     held = collections.defaultdict(list)
     for row in run.rows["nodes.csv"]:
         one = as_one and "autoscale" not in books.pools[row["pool"]]
         held[row["pool"], None if one else row["node"]].append((number(row["start_s"]), number(row["end_s"]), row["job"]))
-    money, rounding = collections.defaultdict(float), collections.defaultdict(float)
+    money = collections.defaultdict(float)
     for (pool, node), spans in held.items():
-        times = books.pools[pool]["nodes"] if node is None else 1
-        dearest = max(price for _, price in series[pool])
         changes = collections.defaultdict(collections.Counter)  # at each date, by how many of its devices' spans a job grows
         for start, end, job in spans:
             changes[start][job] += 1
             changes[end][job] -= 1
-        dates, there, alone = sorted(changes), collections.Counter(), None
+        dates, there = sorted(changes), collections.Counter()
         for begin, end in zip(dates, dates[1:]):
             for job, more in changes[begin].items():
                 there[job] += more
                 if there[job] == 0:
                     del there[job]
-            before, alone = alone, next(iter(there)) if len(there) == 1 else None
-            if alone is not None:
-                money[alone] += times * integral(series[pool], begin, end) / 3600
-                if alone != before:
-                    rounding[alone] += times * dearest / 3600 * ROUNDED_S
-    return money, rounding
+            if len(there) == 1:
+                times = books.pools[pool]["nodes"] if node is None else 1
+                money[next(iter(there))] += times * integral(series[pool], begin, end) / 3600
+    return money
 
 
 def dearest_second(books):
@@ -226,14 +216,14 @@ def marginal(books):
         if not rows or "marginal_cost_usd" not in rows[0]:
             return
         known = billing != "allocated" and "nodes.csv" in books.files and not may_have_servers(books) and not books.scenario.get("minimum_node_s")
-        alone, rounding = alone_money(books, run) if known else (None, None)
-        # What is shorter than a microsecond is no time in nodes.csv: four of them are the tolerance's share of forty seconds.
+        alone = alone_money(books, run) if known else None
+        # Dates in nodes.csv are rounded to the microsecond: four of them are the tolerance's share of forty seconds.
         scale_usd = max(1e-3, 40 * dearest_second(books)) if alone is not None else 0.0
         for row in rows:
             cost, added = number(row["cost_usd"]), number(row["marginal_cost_usd"])
             if billing == "allocated" and not close(added, cost, 1e-8) or billing == "node" and added > cost * (1 + 1e-8) + 1e-9:
                 yield f"{run}: job {row['job']} costs {cost} and adds {added}"
-            if alone is not None and abs(added - alone[row["job"]]) > rounding[row["job"]] and not close(added, alone[row["job"]], 1e-7, scale_usd):
+            if alone is not None and not close(added, alone[row["job"]], 1e-7, scale_usd):
                 yield f"{run}: job {row['job']} adds {added}, {alone[row['job']]} by nodes.csv"
 
 

@@ -433,40 +433,6 @@ class RentedBooksTest(BooksTest):
     test_price_times_time = test_conservation = test_utilization = None  # rules of the other billings
 
 
-class RoundedDatesTest(unittest.TestCase):
-    """Two nodes at a dollar a second each, of which j and k have one in turn a second long, 1,000 times: nodes.csv rounds the date of each change."""
-    TURNS, OFF_S = 1000, 4e-7
-
-    def told(self, added, dates=lambda turn: (2 * turn, 2 * turn + 1 + RoundedDatesTest.OFF_S, 2 * turn + 2)):
-        """Whether the rule tells, of what j and k are said to add."""
-        run = books.Run("fifo", "0")
-        run.rows["jobs.csv"] = [{"job": job, "cost_usd": usd, "marginal_cost_usd": usd} for job, usd in added.items()]
-        for turn in range(self.TURNS):
-            begin, change, end = dates(turn)
-            for job, start_s, end_s in (("j", begin, change), ("k", change, end)):
-                run.rows["nodes.csv"].append({"pool": "a", "node": 0, "job": job, "start_s": f"{start_s:.6f}", "end_s": f"{end_s:.6f}"})
-        kept = argparse.Namespace(scenario={"billing": "pool"}, pools={"a": {"nodes": 2, "price_usd_per_hour": 3600.0}}, runs={"fifo": run}, files=["nodes.csv"])
-        return list(books.RULES["marginal cost"](kept))
-
-    def test_each_time_alone_may_be_rounded(self):
-        j, k = 2 * self.TURNS * (1 + self.OFF_S), 2 * self.TURNS * (1 - self.OFF_S)  # 0.0008 $ more and less than nodes.csv says
-        self.assertEqual(self.told({"j": j, "k": k}), [])
-
-    def test_but_by_no_more_than_a_microsecond(self):
-        rounded_usd, may_be_off = 2 * self.TURNS, 2 * self.TURNS * 1e-6
-        self.assertEqual(self.told({"j": rounded_usd + 0.99 * may_be_off, "k": rounded_usd}), [])
-        self.assertEqual(len(self.told({"j": rounded_usd + 1.01 * may_be_off, "k": rounded_usd})), 1)
-
-    def test_times_that_follow_one_another_are_one(self):
-        """j keeps its node all the while, in rows that touch: two dates are rounded, not two thousand."""
-        whole_usd = 2 * 2 * self.TURNS
-
-        def always_j(turn):
-            return 2 * turn, 2 * turn + 2, 2 * turn + 2  # k's times are empty
-        self.assertEqual(self.told({"j": whole_usd, "k": 0}, always_j), [])
-        self.assertEqual(len(self.told({"j": whole_usd + 1e-3, "k": 0}, always_j)), 1)
-
-
 class GeneratorTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

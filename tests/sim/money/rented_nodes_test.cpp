@@ -37,15 +37,45 @@ TEST_CASE("a rented node is paid for whole, by the devices that jobs hold on it"
   CHECK(nodes.ended_usd() == Approx(1.0));
 }
 
-TEST_CASE("what a job pays while others keep the node rented too is told apart") {
-  // As above: of A's 0.85 $ the 0.05 from 40 to 60, and all of B's 0.15, would be paid also without them.
+TEST_CASE("what a job pays while nobody else keeps the node rented is told apart") {
+  // As above: of A's 0.85 $ 0.80 would not be paid without it; of B's 0.15 from 40 to 60 all would.
   RentedNodes nodes(two_nodes(), 0.01, 0);
   NodeRent a = nodes.take(0, 0, 0, 1);
   NodeRent b = nodes.take(40, 0, 0, 3);
-  CHECK(nodes.give_back(60, b).shared_usd == Approx(0.15));
+  CHECK(nodes.give_back(60, b).alone_usd == 0);
   const RentCharge rest = nodes.give_back(100, a);
   CHECK(rest.usd == Approx(0.85));
-  CHECK(rest.shared_usd == Approx(0.05));
+  CHECK(rest.alone_usd == Approx(0.80));
+}
+
+TEST_CASE("a job that pays the rest of a minimum time has it alone") {
+  // Minimum 60 s at 0.01 $/s. A: 0..10, B: 5..20. A alone pays 0.05 and half of 0.05; B the other half, 10..20 and the
+  // rest, 20..60.
+  RentedNodes nodes(two_nodes(), 0.01, 60);
+  NodeRent a = nodes.take(0, 0, 0, 1), b = nodes.take(5, 0, 0, 1);
+  CHECK(nodes.give_back(10, a).alone_usd == Approx(0.05));
+  CHECK(nodes.give_back(20, b).alone_usd == Approx(0.10 + 0.40));
+}
+
+TEST_CASE("rounds of years beside somebody else add nothing to what a job pays alone") {
+  // Two nodes as one, 2.99 $/h each. A is alone for 10 s: 0.0166111 $; then, 100,000 times, C for a minute and A and B for
+  // another.
+  const double usd_per_node_s = 2.99 / 3600;
+  RentedNodes nodes(two_nodes(), usd_per_node_s, 0, true);
+  double a_usd = 0, b_usd = 0, c_usd = 0, now_s = 10;
+  NodeRent a = nodes.take(0, 0, 0, 1);
+  a_usd += nodes.give_back(now_s, a).alone_usd;
+  for (int round = 0; round < 100'000; ++round) {
+    NodeRent c = nodes.take(now_s, 0, 0, 1);
+    c_usd += nodes.give_back(now_s += 60, c).alone_usd;
+    a = nodes.take(now_s, 0, 0, 1);
+    NodeRent b = nodes.take(now_s, 0, 0, 1);
+    a_usd += nodes.give_back(now_s += 60, a).alone_usd;
+    b_usd += nodes.give_back(now_s, b).alone_usd;
+  }
+  CHECK(a_usd == Approx(10 * 2 * usd_per_node_s).epsilon(1e-14));
+  CHECK(b_usd == 0);
+  CHECK(c_usd == Approx(6e6 * 2 * usd_per_node_s).epsilon(1e-9));
 }
 
 TEST_CASE("who takes a node at the date at which it is let go keeps it from being given back") {
@@ -98,8 +128,8 @@ TEST_CASE("whatever jobs come and go, what they are charged is the pool's bill")
     std::vector<NodeRent> held;
     double now = 0, charged = 0;
     const auto charge = [&](const RentCharge& one) {
-      RC_ASSERT(one.shared_usd >= 0);
-      RC_ASSERT(one.shared_usd <= one.usd * (1 + 1e-12));
+      RC_ASSERT(one.alone_usd >= 0);
+      RC_ASSERT(one.alone_usd <= one.usd * (1 + 1e-12) + 1e-15);
       charged += one.usd;
     };
     const int steps = *rc::gen::inRange(1, 60);
