@@ -144,9 +144,9 @@ def mutant(rng: random.Random, schema, scenario, others):
 def without_long_work(value, key=None):
     """What takes minutes or gigabytes by right is no finding: graphs of thousands of operations, of which some strategies time hundreds of plans,
     thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings or of tried
-    placements."""
+    placements. A whole number may be written as 3600.0."""
     if key in NETWORKS and isinstance(value, dict):
-        return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, int) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
+        return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, (int, float)) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
     if isinstance(value, dict):
         return {name: without_long_work(part, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def without_long_work(value, key=None):
         return "layers"
     for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
                                ("epochs", 10_000, 1_000_000)):
-        if key == counted and isinstance(value, int) and from_ < value <= to:
+        if key == counted and isinstance(value, (int, float)) and from_ < value <= to:
             return from_
     return value
 

@@ -30,7 +30,7 @@ from commands import TAMPER, Command, CommandTrial, draw_command, tamper  # noqa
 from draw_files import mutated_bytes, mutated_cells  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
-from mutate import mutant  # noqa: E402
+from mutate import mutant, without_long_work  # noqa: E402
 from mutate_source import changes_of, mutants_of  # noqa: E402
 from program import INVALID, LONG_WORK, OK, Ended, Limits, Program, Scratch, Server, finding, kill_group, wants_to_run  # noqa: E402
 from trial import differences, reasons_of_failures  # noqa: E402
@@ -497,6 +497,13 @@ class MutatorTest(unittest.TestCase):
     def test_minimising_keeps_what_shows_the_defect(self):
         small = minimised(SCENARIO, lambda s: any(job.get("after") for job in s.get("jobs", [])))
         self.assertEqual(small, {"jobs": [{"after": ["j0"]}]})
+
+    def test_long_work_by_right_is_cut(self):
+        """Whole numbers may be written as 3600.0; fewer than the limit stay, and so does what is too much for the program itself."""
+        for number in (3600, 3600.0):
+            self.assertEqual(without_long_work({"repetitions": number, "jobs": [{"count": number}]}), {"repetitions": 20, "jobs": [{"count": 2000}]})
+        for scenario in ({"repetitions": 3}, {"repetitions": 1e9}, {"repetitions": True}, {"repetitions": "3600"}):
+            self.assertEqual(without_long_work(scenario), scenario)
 
 
 class EndsTest(unittest.TestCase):
