@@ -106,6 +106,12 @@ ChildEnd end_of(int task, int status, const rusage& usage) {
           .max_rss_bytes = static_cast<double>(usage.ru_maxrss) * 1024};
 }
 
+void read_frames(const sim::Pipe& pipe, const ProcessPoolSetup& setup) {
+  Frame frame;
+  while (read(pipe.reading(), &frame, sizeof frame) == sizeof frame)
+    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.progress);
+}
+
 class Children {
  public:
   explicit Children(const ProcessPoolSetup& setup) : setup_(setup) {}
@@ -129,8 +135,8 @@ class Children {
     work(task, pipe);
   }
 
-  /// Tells of whoever has ended; only our own children are waited for.
-  void reap() {
+  /// Tells of whoever has ended, after all that it told; only our own children are waited for.
+  void reap(const sim::Pipe& pipe) {
     for (auto it = running_.begin(); it != running_.end();) {
       int status = 0;
       rusage usage{};
@@ -141,6 +147,7 @@ class Children {
       }
       const ChildEnd end = end_of(it->second, status, usage);
       it = running_.erase(it);
+      read_frames(pipe, setup_);
       setup_.on_end(end);
     }
   }
@@ -166,12 +173,6 @@ class Children {
   const ProcessPoolSetup& setup_;
   std::map<pid_t, int> running_;
 };
-
-void read_frames(int fd, const ProcessPoolSetup& setup) {
-  Frame frame;
-  while (read(fd, &frame, sizeof frame) == sizeof frame)
-    if (frame.task >= 0) setup.on_progress(static_cast<int>(frame.task), frame.progress);
-}
 
 }  // namespace
 
@@ -206,9 +207,9 @@ bool run_processes(const ProcessPoolSetup& setup) {
           {{.fd = pipe.reading(), .events = POLLIN, .revents = 0}, {.fd = setup.also_fd, .events = POLLIN, .revents = 0}}};
       const timespec a_second{.tv_sec = 1, .tv_nsec = 0};  // a full pipe takes no wake-up: wait no longer than this
       ppoll(waiting.data(), waiting.size(), &a_second, &while_waiting);
-      read_frames(pipe.reading(), setup);
+      read_frames(pipe, setup);
       setup.on_also();
-      if (interrupted == 0) children.reap();
+      if (interrupted == 0) children.reap(pipe);
     }
   } catch (...) {
     children.kill_all();

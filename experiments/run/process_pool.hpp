@@ -47,7 +47,7 @@ struct ProcessPoolSetup {
   /// In the child: does the task, tells how far it is, and returns the exit status.
   std::function<int(int task, const TellProgress& tell)> work;
   std::function<void(const ChildEnd&)> on_end;
-  std::function<void(int task, const sim::ReplayProgress& progress)> on_progress;
+  std::function<void(int task, const sim::ReplayProgress& progress)> on_progress;  ///< never after the task's on_end
   int also_fd = -1;                       ///< another pipe of the caller's that children write to
   std::function<void()> on_also = [] {};  ///< something may be read from it
 };

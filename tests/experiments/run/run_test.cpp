@@ -14,6 +14,8 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "experiments/load.hpp"
 #include "experiments/run/process_pool.hpp"
@@ -191,6 +193,32 @@ TEST_CASE("how children end is told, whatever the number at once") {
     CHECK(ends == std::map<int, std::pair<int, int>>{{0, {0, 0}}, {1, {5, 0}}, {2, {0, 0}}, {3, {-1, SIGSEGV}}, {4, {0, 0}}});
     CHECK(progress == std::map<int, std::uint64_t>{{0, 0}, {1, 10}, {2, 20}, {3, 1}, {4, 40}});  // a crash takes the last with it
   }
+}
+
+TEST_CASE("nothing is heard of a task after its end") {
+  // Its last word, and its end, come between the parent's look at the pipe and its look for children that have ended.
+  sim::Pipe go;
+  std::vector<std::string> heard;
+  scenarios::run_processes(
+      {.tasks = 1,
+       .processes = 1,
+       .work =
+           [&](int, const auto& tell) {
+             tell({.jobs_ended = 1});
+             char word = 0;
+             if (::read(go.reading(), &word, 1) != 1) return 1;
+             tell({.jobs_ended = 2});  // kept until the end: the first is less than a tenth of a second ago
+             return 0;
+           },
+       .on_end = [&](const auto&) { heard.emplace_back("end"); },
+       .on_progress = [&](int, const sim::ReplayProgress& p) { heard.push_back(std::to_string(p.jobs_ended)); },
+       .on_also =
+           [&] {
+             REQUIRE(::write(go.writing(), "g", 1) == 1);
+             siginfo_t ended{};
+             ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+           }});
+  CHECK(heard == std::vector<std::string>{"1", "2", "end"});
 }
 
 TEST_CASE("the handlers that were there before a run are there after it") {
