@@ -170,8 +170,8 @@ void Meter::end_rent(double now_s, std::vector<NodeRent>& rents, JobMeter& job) 
 void Meter::charge_rent(PoolId pool, const RentCharge& charge, JobMeter& job) {
   job.marginal_usd += charge.alone_usd;
   if (rented_.empty()) return;  // the pool's bill is another
-  totals_[static_cast<std::size_t>(pool)].jobs_usd += charge.usd;
-  job.usd += charge.usd;
+  totals_[static_cast<std::size_t>(pool)].jobs_usd += charge.usd();
+  job.usd += charge.usd();
 }
 
 RentedNodes& Meter::renting(PoolId pool) { return (rented_.empty() ? kept_ : rented_)[static_cast<std::size_t>(pool)]; }

@@ -25,8 +25,7 @@ RentedNodes::Node& RentedNodes::advanced(double now_s, int index) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   if (node.held > 0) {
     const double more_usd = usd(std::max(node.since_s, node.paid_until_s), now_s) / node.held;
-    node.per_device.usd += more_usd;
-    if (node.jobs == 1) node.per_device.alone_usd += more_usd;
+    (node.jobs == 1 ? node.per_device.alone_usd : node.per_device.shared_usd) += more_usd;
   }
   node.since_s = now_s;
   return node;
@@ -48,8 +47,8 @@ NodeRent RentedNodes::take(double now_s, PoolId pool, int index, double devices)
 RentCharge RentedNodes::settle(double now_s, NodeRent& rent) {
   const Node& node = advanced(now_s, rent.node);
   const RentCharge since = std::exchange(rent.per_device, node.per_device);
-  return {.usd = rent.devices * (node.per_device.usd - since.usd),
-          .alone_usd = rent.devices * (node.per_device.alone_usd - since.alone_usd)};
+  return {.alone_usd = rent.devices * (node.per_device.alone_usd - since.alone_usd),
+          .shared_usd = rent.devices * (node.per_device.shared_usd - since.shared_usd)};
 }
 
 RentCharge RentedNodes::give_back(double now_s, NodeRent& rent) {
@@ -60,9 +59,7 @@ RentCharge RentedNodes::give_back(double now_s, NodeRent& rent) {
   check(node.held >= 0, "a rented node's devices are given back twice", now_s);
   if (node.held > 0) return charged;
   const double end_s = std::max(now_s, node.rented_since_s + minimum_s_);
-  const double rest_usd = usd(std::max(now_s, node.paid_until_s), end_s);
-  charged.usd += rest_usd;
-  charged.alone_usd += rest_usd;
+  charged.alone_usd += usd(std::max(now_s, node.paid_until_s), end_s);
   ended_usd_ += usd(node.billed_from_s, end_s);
   node.paid_until_s = std::max(node.paid_until_s, end_s);
   --rented_;

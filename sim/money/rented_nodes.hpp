@@ -10,10 +10,11 @@
 
 namespace rehearse::sim {
 
-/// Dollars, and how many of them are for time in which nobody else kept the node rented. These are summed on their own: a
-/// difference of two sums that grow together for years leaves crumbs at each charge.
+/// Dollars for time in which nobody else kept the node rented, and in which somebody did. Each is summed on its own: a
+/// difference of sums that grow together for years leaves crumbs at each charge.
 struct RentCharge {
-  double usd = 0, alone_usd = 0;
+  double alone_usd = 0, shared_usd = 0;
+  double usd() const { return alone_usd + shared_usd; }
 };
 
 /// What a job holds of one node.
