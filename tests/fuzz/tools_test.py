@@ -164,7 +164,7 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual({c.kind for c in drawn}, {"rent", "plan", "sweep", "train", "process", "run", "results", "tables"})
 
     def test_what_is_drawn_is_accepted_where_it_is_not_spoiled(self):
-        with Scratch() as scratch, unittest.mock.patch("commands.spoil"):
+        with Scratch() as scratch, unittest.mock.patch("commands.spoil"), unittest.mock.patch("commands.tamper"):
             trial = CommandTrial(Program(PROGRAM), Program(PROGRAM), scratch)
             for seed in (1, 2, 6, 7, 10, 34, 40):  # run, results, rent, plan, tables, train and run, sweep
                 self.assertIsNone(trial(draw_command(self.schema, self.registry, seed)))
