@@ -129,4 +129,49 @@ DeviceRow DeviceRow::neighbours(int wanted) const {
   return taken;
 }
 
+void Reservations::add(Reservation reservation) {
+  const std::size_t last = all_.size();
+  all_.push_back(std::move(reservation));
+  const auto insert = [&](std::vector<std::size_t>& order, double Reservation::*date_s) {
+    const auto before = [&](double at_s, std::size_t other) { return at_s < all_[other].*date_s; };
+    order.insert(std::upper_bound(order.begin(), order.end(), all_[last].*date_s, before), last);
+  };
+  insert(by_start_, &Reservation::start_s);
+  insert(by_end_, &Reservation::end_s);
+}
+
+UnreservedDevices::UnreservedDevices(const Reservations& reserved, DeviceRow of, double from_s, double for_s)
+    : reserved_(reserved), from_s_(from_s), for_s_(for_s), of_(std::move(of)), devices_(of_), count_(of_.count()) {
+  move_to(from_s);
+}
+
+void UnreservedDevices::move_to(double from_s) {
+  from_s_ = from_s;
+  const std::vector<Reservation>& all = reserved_.all_;
+  const auto &by_start = reserved_.by_start_, &by_end = reserved_.by_end_;
+  for (; entered_ < by_start.size() && all[by_start[entered_]].start_s <= from_s + for_s_; ++entered_)
+    all[by_start[entered_]].devices.each([&](std::size_t device) {
+      if (times_.size() <= device) times_.resize(device + 1);
+      if (times_[device]++ > 0 || !of_.has(device)) return;
+      devices_.erase(device);
+      --count_;
+    });
+  // Who has ended had started, and has entered.
+  for (; left_ < by_end.size() && all[by_end[left_]].end_s <= from_s; ++left_)
+    all[by_end[left_]].devices.each([&](std::size_t device) {
+      if (--times_[device] > 0 || !of_.has(device)) return;
+      devices_.insert(device);
+      ++count_;
+    });
+  while (next_start_ < by_start.size() && all[by_start[next_start_]].start_s <= from_s) ++next_start_;
+}
+
+double UnreservedDevices::next_s() const {
+  const std::vector<Reservation>& all = reserved_.all_;
+  const auto &by_start = reserved_.by_start_, &by_end = reserved_.by_end_;
+  const double start_s = next_start_ < by_start.size() ? all[by_start[next_start_]].start_s : Availability::kInfinity;
+  const double end_s = left_ < by_end.size() ? all[by_end[left_]].end_s : Availability::kInfinity;
+  return std::min(start_s, end_s);
+}
+
 }  // namespace rehearse::policies

@@ -1,6 +1,7 @@
 // The devices of a pool as disciplines plan them: how many are free over the time to come, and which, by their numbers.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -45,6 +46,9 @@ class Availability {
 class DeviceRow {
  public:
   void insert(std::size_t device);
+  void erase(std::size_t device) {
+    if (has(device)) words_[device / 64] &= ~(std::uint64_t{1} << (device % 64));
+  }
   bool has(std::size_t device) const { return device / 64 < words_.size() && (words_[device / 64] >> (device % 64) & 1) != 0; }
   int count() const;
   bool meets(const DeviceRow& other) const;
@@ -54,9 +58,56 @@ class DeviceRow {
   /// So many of them: the shortest stretch of neighbours that is long enough, else the longest and so on (select/cons_tres
   /// without a topology). There must be as many.
   DeviceRow neighbours(int wanted) const;
+  /// Calls `visit(device)` for each of them, by number.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        visit(64 * w + static_cast<std::size_t>(std::countr_zero(left)));
+  }
 
  private:
   std::vector<std::uint64_t> words_;
+};
+
+// What plans have promised, when and on which devices.
+
+struct Reservation {
+  double start_s, end_s;
+  DeviceRow devices;
+};
+
+/// Of one pool; no reservation ends before it starts.
+class Reservations {
+ public:
+  void add(Reservation reservation);
+  const std::vector<Reservation>& all() const { return all_; }
+
+ private:
+  friend class UnreservedDevices;
+  std::vector<Reservation> all_;
+  std::vector<std::size_t> by_start_, by_end_;  // of all_, in order of these dates
+};
+
+/// The devices of a set that nobody has reserved at any moment from a date until so long after it, both included, but not those
+/// whose reservation ends at that date; while the date moves to later ones. All moves together look at each reservation twice.
+class UnreservedDevices {
+ public:
+  UnreservedDevices(const Reservations& reserved, DeviceRow of, double from_s, double for_s);
+  /// Not to an earlier date.
+  void move_to(double from_s);
+  const DeviceRow& devices() const { return devices_; }
+  int count() const { return count_; }
+  /// The first date after this one at which a reservation starts or ends; infinite: none.
+  double next_s() const;
+
+ private:
+  const Reservations& reserved_;
+  double from_s_, for_s_;
+  DeviceRow of_, devices_;
+  int count_;
+  std::vector<int> times_;                               // by device: how many reservations of the window hold it
+  std::size_t entered_ = 0, left_ = 0, next_start_ = 0;  // of by_start_, of by_end_, of by_start_: the first after the date
 };
 
 }  // namespace rehearse::policies

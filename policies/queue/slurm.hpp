@@ -52,10 +52,6 @@ class Slurm final : public sim::Queue {
     bool leaves = false;               ///< it was told to let go
     std::size_t user = 0;
   };
-  struct Reservation {
-    double start_s, end_s;
-    DeviceRow devices;
-  };
   /// What a pass can still give away, by pool.
   struct Pass {
     std::vector<DeviceRow> free, all;
@@ -78,7 +74,7 @@ class Slurm final : public sim::Queue {
   void main_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   void preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, sim::QueueAnswer& answer);
   void backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
-  double plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, std::vector<Reservation>& reserved) const;
+  double plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, Reservations& reserved) const;
   Planned would_run(const sim::QueueView& view, int wanted, sim::PoolId pool, const DeviceRow& usable,
                     const DeviceRow& free) const;
 

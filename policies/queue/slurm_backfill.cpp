@@ -49,43 +49,38 @@ Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::Poo
 
 /// The first date at which the job can start on devices that nobody before it has reserved meanwhile; that is reserved for it
 /// then. Not after now: it can start. Infinite: nothing is planned.
-double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, std::vector<Reservation>& reserved) const {
+double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, Reservations& reserved) const {
   const sim::Group& group = seats_[slot].groups.front();
   const double need_s = durations_.remaining_s(view, slot), now_s = whole_s(view.now_s);
+  // A reservation that begins when the job would end counts too: so in its table of nodes.
+  UnreservedDevices usable(reserved, pass.all[index(group.pool)], now_s, need_s);
   for (double from_s = now_s; from_s <= now_s + parameters_.window_s;) {
-    DeviceRow usable = pass.all[index(group.pool)];
-    double later_s = sim::kNever;
-    for (const Reservation& other : reserved) {
-      // One that begins when the job would end counts too: so in its table of nodes.
-      if (other.start_s <= from_s + need_s && other.end_s > from_s) usable.remove(other.devices);
-      for (const double date_s : {other.start_s, other.end_s})
-        if (date_s > from_s) later_s = std::min(later_s, date_s);
-    }
+    usable.move_to(from_s);
     Planned planned;
     if (usable.count() >= group.workers)
-      planned = would_run(view, group.workers, group.pool, usable, pass.free[index(group.pool)]);
+      planned = would_run(view, group.workers, group.pool, usable.devices(), pass.free[index(group.pool)]);
     const double start_s = std::max(planned.start_s, from_s);
     if (start_s <= now_s) return start_s;
     const double end_s = start_s == sim::kNever ? start_s : start_s + need_s;
-    const bool overlaps = std::any_of(reserved.begin(), reserved.end(), [&](const Reservation& other) {
+    const bool overlaps = std::any_of(reserved.all().begin(), reserved.all().end(), [&](const Reservation& other) {
       return other.start_s < end_s && other.end_s > start_s && other.devices.meets(planned.devices);
     });
     if (planned.start_s == sim::kNever || overlaps) {
-      from_s = planned.start_s != sim::kNever && start_s > from_s ? start_s : later_s;
+      from_s = planned.start_s != sim::kNever && start_s > from_s ? start_s : usable.next_s();
       continue;
     }
     if (start_s > now_s + parameters_.window_s) break;
     const double r = parameters_.resolution_s;
-    reserved.push_back({.start_s = std::floor(start_s / r) * r,
-                        .end_s = end_s == sim::kNever ? end_s : std::floor(end_s / r) * r,
-                        .devices = std::move(planned.devices)});
+    reserved.add({.start_s = std::floor(start_s / r) * r,
+                  .end_s = end_s == sim::kNever ? end_s : std::floor(end_s / r) * r,
+                  .devices = std::move(planned.devices)});
     return start_s;
   }
   return sim::kNever;
 }
 
 void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer) {
-  std::vector<std::vector<Reservation>> reserved(pass.free.size());
+  std::vector<Reservations> reserved(pass.free.size());
   std::fill(pass.blocked.begin(), pass.blocked.end(), 0);
   planned_s_ = sim::kNever;
   int looked_at = 0;
@@ -93,7 +88,7 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
     const sim::JobSlot slot = (next++)->slot;
     const Seat& seat = seats_[slot];
     ++looked_at;
-    std::vector<Reservation>& theirs = reserved[index(seat.groups.front().pool)];
+    Reservations& theirs = reserved[index(seat.groups.front().pool)];
     const double start_s = plan(view, slot, pass, theirs);
     if (start_s > whole_s(view.now_s)) {
       planned_s_ = std::min(planned_s_, start_s);
@@ -102,7 +97,7 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
     // On none of the devices that somebody before it needs while it runs.
     Pass spared = pass;
     const double need_s = durations_.remaining_s(view, slot);
-    for (const Reservation& other : theirs)
+    for (const Reservation& other : theirs.all())
       if (other.start_s <= whole_s(view.now_s) + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
     if (!start(view, slot, spared, answer)) continue;
     for (std::size_t g = 0; g < seat.held.size(); ++g) pass.free[index(seat.groups[g].pool)].remove(seat.held[g]);

@@ -45,6 +45,44 @@ TEST_CASE("neighbours: the shortest stretch that is long enough, else the longes
   CHECK(free.neighbours(6).both(row({63, 64, 65, 66, 5, 6})).count() == 6);
 }
 
+TEST_CASE("unreserved devices: as looking at each reservation anew finds them", "[slurm]") {
+  rc::prop("at each date, in order", [] {
+    const std::size_t devices = *rc::gen::inRange<std::size_t>(1, 70);
+    const auto some = [devices] {
+      DeviceRow result;
+      for (std::size_t device = 0; device < devices; ++device)
+        if (*rc::gen::inRange(0, 3) == 0) result.insert(device);
+      return result;
+    };
+    Reservations reserved;
+    for (int left = *rc::gen::inRange(0, 12); left > 0; --left) {
+      const double start_s = *rc::gen::inRange(0, 20);
+      const bool ends = *rc::gen::inRange(0, 5) > 0;
+      reserved.add(
+          {.start_s = start_s, .end_s = ends ? start_s + *rc::gen::inRange(0, 9) : rehearse::sim::kNever, .devices = some()});
+    }
+    const DeviceRow of = some();
+    const double for_s = *rc::gen::inRange(0, 10);
+    double from_s = *rc::gen::inRange(0, 10);
+    UnreservedDevices moving(reserved, of, from_s, for_s);
+    for (int moves = 0; moves < 6; ++moves) {
+      DeviceRow usable = of;
+      double next_s = rehearse::sim::kNever;
+      for (const Reservation& other : reserved.all()) {
+        if (other.start_s <= from_s + for_s && other.end_s > from_s) usable.remove(other.devices);
+        for (const double date_s : {other.start_s, other.end_s})
+          if (date_s > from_s) next_s = std::min(next_s, date_s);
+      }
+      RC_ASSERT(moving.count() == usable.count());
+      RC_ASSERT(moving.devices().both(usable).count() == usable.count());
+      RC_ASSERT(moving.devices().count() == usable.count());
+      RC_ASSERT(moving.next_s() == next_s);
+      from_s += *rc::gen::inRange(0, 6);
+      moving.move_to(from_s);
+    }
+  });
+}
+
 TEST_CASE("slurm: passes a second apart, and nobody passes the first in line", "[slurm]") {
   // 2 GPUs. a (2 GPUs) comes at 0.25 and is seen at 1: 1..3.5. b (2) comes at 2, and is seen at 4: 4..5. c (1) comes at 2.5, fits
   // nowhere before b, and is seen at 5 with b's end.
