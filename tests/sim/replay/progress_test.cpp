@@ -102,6 +102,18 @@ TEST_CASE("a queue that stops jobs as soon as they run: the run ends") {
           Catch::Matchers::Contains("job \"a\" (") && Catch::Matchers::Contains("with 1 of pool \"pool0\""));
 }
 
+TEST_CASE("a job whose start-up each maintenance interrupts: the run ends") {
+  // Start-up takes 200 s; the only node is away for the last 10 of each 100. Two dates of decisions a round, the first at 0: the
+  // 10,000th and the 20,000th are both beginnings of a maintenance. The node comes back, as it has before, for nothing.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 200, .checkpoint_s = 0}};
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  world.nodes.maintenance = {{.nodes = 1, .start_s = 90, .duration_s = 10, .every_s = 100}};
+  Greedy queue;
+  CHECK_THROWS_WITH(world.run({stepping("a", 0, 10)}, queue),
+                    Catch::Matchers::Contains("at 999990.000000 s: since 499990.000000 s no job has come, ended or got any "
+                                              "further: whoever is started is stopped before it gets any further, and 1 wait"));
+}
+
 TEST_CASE("a queue with rounds that waits for nodes which are gone for good: its jobs have failed, as without rounds") {
   World world{.cluster = cluster({{1, 1}})};
   world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {10, 36}});
