@@ -109,15 +109,17 @@ def is_sanitized(path):
 
 
 def gets_further(said):
-    """Do the last two lines of progress tell of one run, whose simulated time went on between them, or of runs of which one or more ended between
-    them and no other is under way?"""
-    told = re.findall(r"^([\d,]+) of .*?: (.+) at day ([\d.e+]+)( and \d+ more)?$", said, re.MULTILINE)[-2:]
-    if len(told) < 2:
-        return False
-    (done, name, day, others), (done_then, name_then, day_then, others_then) = told
-    ended = int(done_then.replace(",", "")) - int(done.replace(",", ""))
-    goes_on = name == name_then and float(day) < float(day_then) < LATEST_DAY
-    return ended >= 0 and goes_on or ended > 0 and not others and not others_then
+    """Do lines of progress tell of runs whose simulated time goes on from each line to the next, or of runs of which one or more end between two lines
+    and no other is under way? Each run that is told of twice in a row must have gone on when last told of: who was ended may be any of them, and others
+    have gone on since."""
+    told = re.findall(r"^([\d,]+) of .*?: (.+) at day ([\d.e+]+)( and \d+ more)?$", said, re.MULTILINE)
+    goes_on = {}
+    for (done, name, day, others), (done_then, name_then, day_then, others_then) in zip(told, told[1:]):
+        ended = int(done_then.replace(",", "")) - int(done.replace(",", ""))
+        one_by_one = ended > 0 and not others and not others_then
+        if name == name_then or one_by_one:
+            goes_on[name_then] = one_by_one or ended >= 0 and float(day) < float(day_then) < LATEST_DAY
+    return bool(goes_on) and all(goes_on.values())
 
 
 def finding(ended: Ended, what):

@@ -105,6 +105,9 @@ class CampaignTest(unittest.TestCase):
         for err in (replays[1] + replays[0], replays[0] + replays[0], replays[1] + replays[2]):
             self.assertEqual(found(err), "run: no end")
         self.assertEqual(found(before + after, timed_out=True), "run: no end")  # it stands still
+        others = "8 of 12 runs (70 %), 2.0 min: P3 0 at day 2 and 1 more\n8 of 12 runs (75 %), 2.5 min: P3 0 at day 4 and 1 more\n9 of 12 runs (80 %), 3.0 min: P4 1 at day 1 and 1 more\n"
+        self.assertIn(LONG_WORK, found(before + after + others))  # P2 or P3 was ended; others have gone on since
+        self.assertEqual(found(before + after + after + others), "run: no end")  # P2 stood still
         self.assertTrue(any(known in found(before + after) for known in Campaign.NO_FINDING))
 
     def test_jobs_that_wait_for_no_reason_are_a_finding(self):
