@@ -73,6 +73,10 @@ void DeviceRow::insert(std::size_t device) {
   words_[device / 64] |= std::uint64_t{1} << (device % 64);
 }
 
+void DeviceRow::erase(std::size_t device) {
+  if (has(device)) words_[device / 64] &= ~(std::uint64_t{1} << (device % 64));
+}
+
 int DeviceRow::count() const {
   int sum = 0;
   for (const std::uint64_t word : words_) sum += std::popcount(word);
@@ -140,13 +144,7 @@ void Reservations::add(Reservation reservation) {
   insert(by_end_, &Reservation::end_s);
 }
 
-UnreservedDevices::UnreservedDevices(const Reservations& reserved, DeviceRow of, double from_s, double for_s)
-    : reserved_(reserved), from_s_(from_s), for_s_(for_s), of_(std::move(of)), devices_(of_), count_(of_.count()) {
-  move_to(from_s);
-}
-
 void UnreservedDevices::move_to(double from_s) {
-  from_s_ = from_s;
   const std::vector<Reservation>& all = reserved_.all_;
   const auto &by_start = reserved_.by_start_, &by_end = reserved_.by_end_;
   for (; entered_ < by_start.size() && all[by_start[entered_]].start_s <= from_s + for_s_; ++entered_)

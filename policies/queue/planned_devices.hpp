@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace rehearse::policies {
@@ -46,9 +47,7 @@ class Availability {
 class DeviceRow {
  public:
   void insert(std::size_t device);
-  void erase(std::size_t device) {
-    if (has(device)) words_[device / 64] &= ~(std::uint64_t{1} << (device % 64));
-  }
+  void erase(std::size_t device);
   bool has(std::size_t device) const { return device / 64 < words_.size() && (words_[device / 64] >> (device % 64) & 1) != 0; }
   int count() const;
   bool meets(const DeviceRow& other) const;
@@ -91,9 +90,12 @@ class Reservations {
 
 /// The devices of a set that nobody has reserved at any moment from a date until so long after it, both included, but not those
 /// whose reservation ends at that date; while the date moves to later ones. All moves together look at each reservation twice.
+/// All of the set until the first move.
 class UnreservedDevices {
  public:
-  UnreservedDevices(const Reservations& reserved, DeviceRow of, double from_s, double for_s);
+  /// `for_s` at least 0.
+  UnreservedDevices(const Reservations& reserved, DeviceRow of, double for_s)
+      : reserved_(reserved), for_s_(for_s), of_(std::move(of)), devices_(of_), count_(of_.count()) {}
   /// Not to an earlier date.
   void move_to(double from_s);
   const DeviceRow& devices() const { return devices_; }
@@ -103,7 +105,7 @@ class UnreservedDevices {
 
  private:
   const Reservations& reserved_;
-  double from_s_, for_s_;
+  double for_s_;
   DeviceRow of_, devices_;
   int count_;
   std::vector<int> times_;                               // by device: how many reservations of the window hold it

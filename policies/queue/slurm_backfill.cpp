@@ -53,7 +53,7 @@ double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pa
   const sim::Group& group = seats_[slot].groups.front();
   const double need_s = durations_.remaining_s(view, slot), now_s = whole_s(view.now_s);
   // A reservation that begins when the job would end counts too: so in its table of nodes.
-  UnreservedDevices usable(reserved, pass.all[index(group.pool)], now_s, need_s);
+  UnreservedDevices usable(reserved, pass.all[index(group.pool)], need_s);
   for (double from_s = now_s; from_s <= now_s + parameters_.window_s;) {
     usable.move_to(from_s);
     Planned planned;

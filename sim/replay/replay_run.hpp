@@ -152,7 +152,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   bool anyone_got_further(double now_s);
   bool anyone_holds_since(double date_s) const;
   int nodes_away() const;
-  bool may_still_change(double now_s, bool all_were_there) const;
+  bool may_still_change(double now_s) const;
   double own_date_s() const;
   bool anyone_began_since(double date_s) const;
   std::string why_nobody_does(double since_s, bool stands) const;
@@ -255,7 +255,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   std::uint64_t dates_without_end_ = 0;  ///< of decisions, since a job came, ended or was seen to have got further
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
-  bool all_were_there_ = false;          ///< no node was away at some date since that look
+  bool all_were_there_ = false;          ///< at some date since that look no node was away
   double looked_own_date_s_ = kNever;    ///< own_date_s() at that look
   double last_own_date_s_ = kNever;      ///< own_date_s() at the last decision
   bool own_date_came_ = false;           ///< one of them, since that look

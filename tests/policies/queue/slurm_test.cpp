@@ -64,8 +64,9 @@ TEST_CASE("unreserved devices: as looking at each reservation anew finds them", 
     const DeviceRow of = some();
     const double for_s = *rc::gen::inRange(0, 10);
     double from_s = *rc::gen::inRange(0, 10);
-    UnreservedDevices moving(reserved, of, from_s, for_s);
-    for (int moves = 0; moves < 6; ++moves) {
+    UnreservedDevices moving(reserved, of, for_s);
+    for (int moves = 0; moves < 6; ++moves, from_s += *rc::gen::inRange(0, 6)) {
+      moving.move_to(from_s);
       DeviceRow usable = of;
       double next_s = rehearse::sim::kNever;
       for (const Reservation& other : reserved.all()) {
@@ -77,8 +78,6 @@ TEST_CASE("unreserved devices: as looking at each reservation anew finds them", 
       RC_ASSERT(moving.devices().both(usable).count() == usable.count());
       RC_ASSERT(moving.devices().count() == usable.count());
       RC_ASSERT(moving.next_s() == next_s);
-      from_s += *rc::gen::inRange(0, 6);
-      moving.move_to(from_s);
     }
   });
 }

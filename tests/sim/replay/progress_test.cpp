@@ -147,6 +147,13 @@ TEST_CASE("long waits that end: a job that runs, starts up, or waits for nodes, 
     world.run({rigid("a", 1, 1, 10)}, queue);
     CHECK(world.keeper.of("a").end_s == long_s + 10);
   }
+  SECTION("maintenance that begins after the first rounds") {
+    World world{.cluster = cluster({{1, 1}})};
+    world.nodes.maintenance = {{.nodes = 1, .start_s = 5000, .duration_s = long_s}};
+    Rounds queue(1, greedy_from(5000));
+    world.run({rigid("a", 1, 1, 10)}, queue);
+    CHECK(world.keeper.of("a").end_s == 5000 + long_s + 10);
+  }
   SECTION("a lower price") {
     World world{.cluster = cluster({{1, 1}})};
     world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 36}, {long_s, 3.6}});
