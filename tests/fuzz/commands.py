@@ -15,7 +15,7 @@ from mutate import NUMBERS, TEXTS, at, mutant, replaced, without_long_work
 from program import OK, POLICY_FAILED, finding
 
 # Paths of what is written stay in the case's folder, and nobody starts thousands of processes or trains for days.
-WRITTEN = {"--out", "-o", "--csv", "--html", "--export", "--state", "--report"}
+WRITTEN = {"--out", "-o", "--csv", "--data", "--dot", "--export", "--html", "--json", "--junit", "--markdown", "--report", "--rows", "--state"}
 WRITTEN_ODDLY = ["", ".", "no/such/folder/x.csv", "x" * 300, "case.json"]
 KEPT = {"--processes", "--iterations", "--resume", "--watch"}
 # Wall-clock times are in databases, pages, logs and a regression's verdicts, and their digests in a bundle's list; keys in tables of sweeps are of the
@@ -75,11 +75,13 @@ class CommandTrial:
                 continue
             self.ran += 1
             ended = program(*line, cwd=case)
-            found = finding(ended, line[0] if line else "no command")
+            name = line[0] if line else "no command"
+            found = finding(ended, name)
             beside = set(os.listdir(self.scratch.path)) - {"case", "again"}
+            for left in beside:  # or the next trial would be told of it
+                self.scratch.empty(left)
             if beside and not found:
-                found = f"{line[0]}: writes beside its folder"
-                self.scratch.empty(beside.pop())
+                found = f"{name}: writes beside its folder"
             status = status or ended.status
             if found:
                 return found, status

@@ -164,6 +164,8 @@ class Scratch:
 
     def empty(self, name):
         folder = os.path.join(self.path, name)
+        if os.path.isfile(folder) or os.path.islink(folder):
+            os.remove(folder)
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 

@@ -26,7 +26,7 @@ import books  # noqa: E402
 import ledger  # noqa: E402
 import same  # noqa: E402
 from campaign import Campaign  # noqa: E402
-from commands import TAMPER, Command, CommandTrial, draw_command, tamper  # noqa: E402
+from commands import TAMPER, Command, CommandTrial, draw_command, spoil_words, tamper  # noqa: E402
 from draw_files import mutated_bytes, mutated_cells  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
@@ -184,7 +184,19 @@ class CommandsTest(unittest.TestCase):
         with Scratch() as scratch:
             trial = CommandTrial(Program("/bin/sh"), None, scratch)
             self.assertIsNone(trial(Command("rent", [["-c", "echo in > in.txt"]], {}, 1)))
-            self.assertEqual(trial(Command("rent", [["-c", "echo out > ../out.txt"]], {}, 1)), "-c: writes beside its folder")
+            self.assertEqual(trial(Command("rent", [["-c", "echo out > ../out.txt; mkdir ../folder; ln -s in.txt ../link"]], {}, 1)), "-c: writes beside its folder")
+            self.assertIsNone(trial(Command("rent", [["-c", "true"]], {}, 1)))
+            with open(os.path.join(scratch.path, "left"), "w", encoding="utf-8"):
+                self.assertEqual(trial(Command("rent", [[]], {}, 1)), "no command: writes beside its folder")
+
+    def test_what_a_line_writes_stays_in_its_folder(self):
+        """A user who says `--data ..` has files written there, which is no finding."""
+        written = [["plot", "--data", "drawn"], ["graph", "--dot", "g.dot"], ["graph", "--json", "g.json"], ["regress", "--junit", "r.xml"], ["rent", "--state", "s.json"]]
+        for line in written:
+            for seed in range(300):
+                words = list(line)
+                spoil_words(random.Random(seed), words)
+                self.assertFalse({"..", "a/b"} & set(words), words)
 
     def test_of_a_folder_one_file_is_tampered_with(self):
         with tempfile.TemporaryDirectory() as case:
