@@ -18,7 +18,8 @@ def ends_once(books):
             if count > 1:
                 yield f"{run}: job {job} ends {count} times"
         sets[run.repetition][run.policy] = set(counts)
-    listed = {job["job_id"] for job in books.scenario.get("jobs", []) if "job_id" in job}
+    drawn_anew = books.scenario.get("resample", "none") != "none"  # not every job is drawn
+    listed = set() if drawn_anew else {job["job_id"] for job in books.scenario.get("jobs", []) if "job_id" in job}
     for repetition, of_policy in sets.items():
         everybody = set().union(*of_policy.values())
         for policy, jobs in of_policy.items():

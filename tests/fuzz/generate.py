@@ -14,6 +14,7 @@ import subprocess
 
 import draw_jobs
 import draw_policies
+import draw_rarer
 import draw_studies
 from schema import Schema
 
@@ -50,6 +51,7 @@ class Registry:
             self.instances.append({"name": row["instance"], "spot": row["spot_price_usd_per_hour"] is not None, "workers": gpus,
                                    "gpus": has_gpu})
         self.studies = [row["study"] for row in listed("studies")]
+        self.stacks = [row["stack"] for row in listed("stacks")]
 
 
 class Generator:
@@ -322,6 +324,9 @@ def generate(schema, registry, seed):
     """The scenario and the files beside it."""
     generator = Generator(schema, registry, seed)
     scenario = generator.scenario()
+    generator.rng = random.Random(f"rarer {seed}")
+    if generator.chance(0.4):
+        draw_rarer.some_of_them(generator, scenario)
     return scenario, generator.files
 
 

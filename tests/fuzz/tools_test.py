@@ -466,6 +466,34 @@ class GeneratorTest(unittest.TestCase):
         for study in self.registry.studies:
             self.assertIn(f'"{study}"', drawn)
 
+    def test_every_key_outside_of_studies_is_drawn(self):
+        """But what names a file that is not there, or that the program writes itself."""
+        known, drawn = set(), set()
+
+        def name(path):
+            named = [part for part in path if not isinstance(part, int)] or ["scenario"]
+            return "by_model" if "by_model" in named[-2:] else named[-1]
+
+        def walk(path, value):
+            if isinstance(value, dict):
+                known.update(f"{name(path)}/{key}" for key in self.schema.keys(path))
+                drawn.update(f"{name(path)}/{key}" for key in value)
+                for key, below in value.items():
+                    walk([*path, key], below)
+            elif isinstance(value, list):
+                for place, below in enumerate(value):
+                    walk([*path, place], below)
+
+        for seed in range(1500):
+            scenario = generate(self.schema, self.registry, seed)[0]
+            scenario.pop("study", None)
+            walk([], scenario)
+        texts = {"scenario/$schema", "scenario/description", "scenario/sha256", "scenario/study", "jobs/name", *(f"{one}/source" for one in ("devices", "instances", "convergence", "stacks", "recipes", "outcomes"))}
+        unwritten = {"output/timeline", "output/max_timeline_jobs"}
+        files = {"cluster/platform", "devices/stack", "availability/file", "history/paid"}
+        programs = {f"{decision}/{key}" for decision in ("configure", "place", "threads", "queue") for key in ("sandbox", "process", "timeout_s", "agent")}
+        self.assertEqual(known - drawn - texts - unwritten - files - programs, set())
+
     def test_names_are_whole(self):
         """Columns of `list strategies` do not run into one another."""
         for decision in ("configure", "place", "threads", "queue"):
@@ -491,7 +519,8 @@ class DisciplinesTest(unittest.TestCase):
         program = Program(PROGRAM, Limits(wall_s=600, cpu_s=200))
         replays = ((seed, *generate(schema, registry, seed)) for seed in itertools.count(2))
         for seed, scenario, files in itertools.islice((one for one in replays if "study" not in one[1]), 3):
-            scenario.pop("baseline", None)
+            for named in ("baseline", "reference"):
+                scenario.pop(named, None)
             scenario.update(repetitions=1, policies=[{"name": queue, "configure": "manual", "queue": queue} for queue in queues])
             with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder:
                 ended = program("run", write(folder, scenario, files), "--out", os.path.join(folder, "results"), cwd=folder)
