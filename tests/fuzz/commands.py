@@ -7,15 +7,16 @@ import random
 import re
 
 import draw_commands
+import draw_policies
 import draw_reading
 from draw_commands import TAMPER
 from draw_files import mutated_bytes, mutated_cells
-from generate import Generator
+from generate import ROOT, Generator, generate
 from mutate import NUMBERS, TEXTS, at, mutant, replaced, without_long_work
 from program import OK, POLICY_FAILED, finding
 
 # Paths of what is written stay in the case's folder, and nobody starts thousands of processes or trains for days.
-WRITTEN = {"--out", "-o", "--csv", "--data", "--dot", "--export", "--html", "--json", "--junit", "--markdown", "--report", "--rows", "--state"}
+WRITTEN = {"--out", "--plots", "-o", "--csv", "--data", "--dot", "--export", "--html", "--json", "--junit", "--markdown", "--report", "--rows", "--state"}
 WRITTEN_ODDLY = ["", ".", "no/such/folder/x.csv", "x" * 300, "case.json"]
 KEPT = {"--processes", "--iterations", "--resume", "--watch"}
 # Wall-clock times are in databases, pages, logs and a regression's verdicts, and their digests in a bundle's list; keys in tables of sweeps are of the
@@ -149,7 +150,40 @@ def draw_command(schema, registry, seed):
     command = Command(kind, MAKERS[kind](draw), draw.files, seed)
     if draw.chance(0.5):
         spoil(draw, command)
+    draw.rng = random.Random(f"rarer command {seed}")
+    add_rarer(draw, command)
     return command
+
+
+# Of those who read a trace.
+TRACED = {"--sample": lambda r: r.choice([0.5, 1]), "--seed": lambda r: r.randrange(99), "--from": lambda r: r.choice([0, 1000]), "--to": lambda r: r.choice([1e5, 1e10]),
+          "--scale-load": lambda r: r.choice([0.5, 3])}
+# By command, what few give it: others are drawn where the line is.
+RARER = {
+    "describe": {"--plots": lambda _: "pictures", **TRACED}, "plot": {"--higher": lambda r: r.choice(draw_reading.COLUMNS)}, "explain": {"--inputs": lambda _: "."}, "bundle": {"--inputs": lambda _: "."},
+    "reproduce": {"--processes": lambda _: 1, "--csv-safe": None, "--run-programs": None}, "synthesize": {**TRACED, "--csv-safe": None},
+    "sweep": {"--limit": lambda r: r.choice([1, 4, 100])}, "train": {"--set": lambda r: f"/seed={r.randrange(99)}"}, "validate": {"--csv-safe": None}, "calibrate": {"--csv-safe": None},
+    "graph": {"--granularity": lambda r: r.choice(["layers", "tensorflow"]), "--unroll": None, "--dropout": None, "--layers": lambda r: r.choice([1, 3]), "--steps": lambda r: r.choice([1, 8]),
+              "--hidden": lambda r: r.choice([1, 64]), "--vocabulary": lambda r: r.choice([10, 5000]), "--dataset": lambda r: r.choice(["cifar10", "wmt16"])},
+    "import": {"--csv-safe": None, **TRACED}, "profile": {"--csv-safe": None, "--seed": lambda r: r.randrange(99)}, "export": {"--csv-safe": None, **TRACED}, "split": {"--dataset": lambda _: "cifar10"}, "list": {"--json": None}}
+
+
+def add_rarer(draw, command):
+    """Options that few give, a suite of regressions of one scenario, a policy among those of the leaderboard."""
+    for line in command.lines:
+        if line and draw.chance(0.2):
+            line += draw_commands.options(draw, {**RARER.get(line[0], {}), "--max-memory": lambda r: r.choice(["2GB", "500MB"])}, 0.4)
+    if draw.chance(0.02):
+        scenario, files = generate(draw.schema, draw.registry, draw.rng.randrange(10**6))
+        command.files |= {f"suite/{name}": text for name, text in {**files, "one.json": json.dumps(scenario), "suite.json": '{"scenarios": ["one"], "policy_seeds": 2}'}.items()}
+        regress = ["regress", "suite", "--processes", "1", "--out"]
+        command.lines += [[*regress, "before", "--update"], *([draw_commands.tampering(draw, "suite")] if draw.chance(0.7) else []),
+                          [*regress, "after", *draw_commands.options(draw, {"--policy-seed": lambda r: r.randrange(9), "--replace": None})]]
+    if draw.pools and draw.chance(0.005):
+        policy = draw.file("mine.json", json.dumps(draw_policies.policy(draw, "mine")))
+        command.lines.append(["leaderboard", os.path.join(ROOT, "scenarios", "leaderboard"), "--policy", policy, "--worlds", "4", "--seed", str(draw.rng.randrange(999)), "--out", "board", "--processes", "1"])
+    if draw.chance(0.02):
+        command.lines.append(["list", draw.rng.choice(["models", "strategies", "instances", "devices", "studies", "datasets", "recipes", "stacks", "none"]), *draw_commands.options(draw, RARER["list"])])
 
 
 def spoil(draw, command):

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ import books  # noqa: E402
 import ledger  # noqa: E402
 import same  # noqa: E402
 from campaign import Campaign  # noqa: E402
-from commands import TAMPER, Command, CommandTrial, draw_command, spoil_words, tamper  # noqa: E402
+from commands import RARER, TAMPER, Command, CommandTrial, draw_command, spoil_words, tamper  # noqa: E402
 from draw_files import mutated_bytes, mutated_cells  # noqa: E402
 from generate import Registry, default_schema, generate, write  # noqa: E402
 from minimise import minimised  # noqa: E402
@@ -172,6 +173,28 @@ class CommandsTest(unittest.TestCase):
             for seed in (1, 2, 6, 7, 10, 34, 40):  # run, results, rent, plan, tables, train and run, sweep
                 self.assertIsNone(trial(draw_command(self.schema, self.registry, seed)))
             self.assertEqual((trial.accepted, trial.refused), (7, 0))
+
+    def test_every_option_is_drawn(self):
+        """But of what starts other people's schedulers, reads what no table here is, or only tells of the program itself."""
+        program, options = Program(PROGRAM), {}
+
+        def ask(command):
+            text = program(*command, "--help").text
+            options.setdefault(command[0], set()).update(re.findall(r"^  (?:-\w, ?)?(--[a-z][a-z-]*)", text, re.M))
+            below = re.search(r"^Subcommands.*?:\n((?:  .*\n)+)", text, re.M)
+            for name in re.findall(r"^  ([a-z][a-z-]+)  +\S", below.group(1), re.M) if below else []:
+                ask((*command, name))
+
+        for name in re.findall(r"^  ([a-z][a-z-]+)  +\S", program("--help").text, re.M):
+            ask((name,))
+        self.assertGreater(len(options), 20)
+        with unittest.mock.patch("commands.spoil"):
+            lines = [line for seed in range(1000) for line in draw_command(self.schema, self.registry, seed).lines if line[:1] != [TAMPER]]
+        for command, known in options.items():
+            words = {word for line in lines if line[:1] == [command] for word in line}
+            never = known - words - {*RARER.get(command, ()), "--max-memory"} - ({"--out"} if "-o" in words else set())
+            if command not in {"completion", "help", "leaderboard"}:
+                self.assertLessEqual(never, {"--help", "--catalogue", "--launcher", "--hosts", "--tasks", "--against", "--cluster", "--columns", "--map-model"}, command)
 
     def test_cells_that_are_changed_are_the_seed_s_and_few(self):
         table = b"a,b,c\n1,2,3\n4,5,6\n"
