@@ -3,8 +3,14 @@ import math
 
 
 def some_of_them(draw, scenario):
-    """One to three of them. Studies, which leave out half of what is here, are left alone."""
-    if "study" not in scenario:
+    """One to three of them. Studies leave out half of what is here: they get options of their own."""
+    if isinstance(scenario.get("study"), dict):
+        for key, value in STUDIES.get(scenario["study"]["name"], {}).items():
+            if draw.chance(0.5):
+                scenario["study"].setdefault(key, value(draw))
+        for change in {"placement": [placed], "spot-workers": [priced], "spot": [bounded]}.get(scenario["study"]["name"], []):
+            change(draw, scenario["study"])
+    elif "study" not in scenario:
         for add in draw.rng.sample(ADDITIONS, draw.rng.choice([1, 1, 2, 3])):
             add(draw, scenario)
 
@@ -188,3 +194,36 @@ def training_in_phases(draw, scenario):
 
 
 ADDITIONS = [resampled, reference, minimum_node, habits, patient_jobs, later, software, measured_devices, described_instances, measured_types, own_recipe, training_in_phases]
+
+
+def placed(draw, study):
+    for graph in study["graphs"]:
+        if graph["model"] == "rnnlm" and draw.chance(0.6):
+            graph.update({"granularity": "tensorflow", "gradient_sum": draw.rng.choice(["in-place", "add-n"]), "layers": draw.rng.randint(1, 2), "hidden": 64, "steps": draw.rng.randint(1, 8),
+                          "vocabulary": 100})
+    for machine in study["machines"]:
+        machine.update({key: value for key, value in {"gpus": draw.rng.randint(0, 2), "dispatch": by_magnitude(draw, 0.01, 100), "executors": draw.rng.randint(1, 4)}.items() if draw.chance(0.4)})
+
+
+def priced(draw, study):
+    """Levels of the price, each with its share of the time and what it makes of revocations."""
+    if draw.chance(0.5):
+        study.update({"price_factors": [0.5, 1.5], "price_shares": [0.4, 0.6], "revocation_factors": [round(draw.rng.uniform(0.2, 1), 2), 3]})
+
+
+def bounded(draw, study):
+    """The bound needs folds that try one zone each."""
+    if draw.chance(0.4):
+        for fold in study["folds"]:
+            fold["test"] = fold["test"][:1]
+        study["bound"] = True
+
+
+STUDIES = {
+    "search": {"accuracy_above": lambda d: round(d.rng.uniform(0, 0.6), 2), "gpu_hours": lambda d: by_magnitude(d, 0.1, 1000), "cost_usd": lambda d: by_magnitude(d, 0.1, 1000),
+               "targets": lambda d: d.some("search_targets", 0.4, {"latency_s": (1e-4, 1), "search_h": (0.1, 100), "utilization_gain_percent": (0, 50)})},
+    "threads": {"counter_noise": lambda d: round(d.rng.uniform(0, 0.3), 2), "factors": lambda d: sorted(d.rng.sample([0, 0.5, 1, 2], 2))},
+    "characterise": {"tolerance": lambda d: round(d.rng.uniform(0, 0.5), 2)},
+    "placement": {"sampling_processes": lambda d: d.rng.randint(1, 3)},
+    "spot": {"ablations": lambda d: d.chance(0.5), "on_demand_usd_per_hour": lambda d: by_magnitude(d, 0.1, 50), "spot_usd_per_hour": lambda d: by_magnitude(d, 0.05, 20)},
+    "spot-workers": {"price_lasts_h": lambda d: by_magnitude(d, 0.1, 100), "on_demand_usd_per_hour": lambda d: by_magnitude(d, 0.1, 50)}}
