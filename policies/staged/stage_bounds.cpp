@@ -86,6 +86,10 @@ int points_for(const StageSheet& sheet, double trained_epochs) {
 
 StageFlows::StageFlows(const StageSheet& sheet, double trained_epochs)
     : sheet_(sheet), classes_(sheet.classes().size()), points_(points_for(sheet, trained_epochs)) {
+  // Ended by readings above an accuracy that is below: who is a little behind may be spared such luck, and go on.
+  const auto by_luck = [&](const StageTraining& t) {
+    return sheet.problem().job->has_target() && t.end.reached >= sheet.problem().job->readings;
+  };
   std::vector<sim::Progress> best;
   span_grids(best);
   flows_.resize(best.size() * static_cast<std::size_t>(points_) * 2 * classes_);
@@ -101,7 +105,7 @@ StageFlows::StageFlows(const StageSheet& sheet, double trained_epochs)
               .to = t.ended ? -1 : point(stage + 1, t.end.training.progress),
               .evaluations = t.evaluations,
               .epochs = t.epochs,
-              .dead = t.failure != sim::FailureReason::none || (t.ended && !sheet.reaches_target(t))};
+              .dead = t.failure != sim::FailureReason::none || (t.ended && !sheet.reaches_target(t) && !by_luck(t))};
         }
       }
     }

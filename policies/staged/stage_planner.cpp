@@ -209,8 +209,11 @@ class Planner {
     const bool feasible = std::get<0>(best_rank_) == 0, reached = std::get<0>(best_rank_) == 1;
     for (const auto& bounds : bounds_) {
       const TimePrice price = bounds->price();
-      const double least = price.usd * (so_far.cost_usd - so_far.ahead_usd) + price.per_s * so_far.time_s + rest(*bounds);
-      if (!std::isfinite(least)) return true;  // never reaches the target
+      const double left = rest(*bounds);
+      if (!std::isfinite(left)) return true;  // never reaches the target
+      // What is paid ahead pays for what is left, as far as it goes.
+      const double least =
+          price.usd * so_far.cost_usd + price.per_s * so_far.time_s + std::max(0.0, left - price.usd * so_far.ahead_usd);
       if (price.usd == 0) {
         if (feasible && least > problem_.deadline_s) return true;
         if (reached && least > std::max(problem_.deadline_s, std::get<1>(best_rank_))) return true;
@@ -275,26 +278,35 @@ class Planner {
 
   /// Of labels with one candidate at one stage's end: what decides most comparisons, side by side in memory.
   struct Held {
-    double cost_usd, least_usd, time_s, progress;  ///< `least_usd`: without what is paid for time to come
+    double cost_usd, time_s, progress;
     int label;
   };
 
   bool dominates(const Held& a, const Held& b, const sim::Progress& p, const sim::Progress& q) const {
-    return a.cost_usd <= b.least_usd && a.time_s <= b.time_s && a.progress >= b.progress &&
-           p.training.log2_batch_examples <= q.training.log2_batch_examples &&
+    return a.time_s <= b.time_s && a.progress >= b.progress && p.training.log2_batch_examples <= q.training.log2_batch_examples &&
            p.training.staleness_examples <= q.training.staleness_examples &&
            p.training.warmup_examples <= q.training.warmup_examples && p.epochs_trained >= q.epochs_trained &&
            p.reached >= q.reached && p.epochs == q.epochs && p.divergences <= q.divergences;
   }
   const sim::Progress& end_of(const Held& held) const { return node_of(label(held.label)).training.end; }
 
+  /// Does `a` cost no more, with what it would take to have paid as far ahead as `b` for every node?
+  bool costs_no_more(const Label& a, const Label& b) const {
+    if (a.cost_usd > b.cost_usd) return false;
+    return a.cost_usd + runner_.paid_further_usd(b.paid, b.time_s, a.paid, a.time_s) <= b.cost_usd;
+  }
+
   void insert(std::vector<Held>& some, Label made) {
     const sim::Progress end = node_of(made).training.end;
-    Held held{made.cost_usd, made.cost_usd - made.ahead_usd, made.time_s, end.training.progress, -1};
+    Held held{made.cost_usd, made.time_s, end.training.progress, -1};
     for (const Held& other : some)
-      if (other.cost_usd <= held.least_usd && dominates(other, held, end_of(other), end)) return;
-    std::erase_if(
-        some, [&](const Held& other) { return held.cost_usd <= other.least_usd && dominates(held, other, end, end_of(other)); });
+      if (other.cost_usd <= held.cost_usd && dominates(other, held, end_of(other), end) &&
+          costs_no_more(label(other.label), made))
+        return;
+    std::erase_if(some, [&](const Held& other) {
+      return held.cost_usd <= other.cost_usd && dominates(held, other, end, end_of(other)) &&
+             costs_no_more(made, label(other.label));
+    });
     held.label = keep(std::move(made));
     some.push_back(held);
   }

@@ -3,7 +3,9 @@
 //
 // Labels (training state, configuration held, seconds, money) are extended stage by stage. One label dominates another of the
 // same stage and configuration when it is behind in nothing: more progress never needs more training, as trajectories of one
-// ordinary differential equation do not cross. A label goes when it can be no part of a plan that is cheaper than the best known
+// ordinary differential equation do not cross. (What breaks this is a reading above the target by luck: who is a little ahead may
+// stop at it too early. And a node's minimum time, once it is over, may be paid anew a little earlier by who has paid further.)
+// A label goes when it can be no part of a plan that is cheaper than the best known
 // and ends in time, by the lower bounds of what is left (stage_bounds.hpp), which never say too much.
 #pragma once
 

@@ -260,6 +260,19 @@ double StageRunner::paid_ahead_usd(std::span<const PaidNode> paid, double time_s
   return usd;
 }
 
+double StageRunner::paid_further_usd(std::span<const PaidNode> paid, double time_s, std::span<const PaidNode> other,
+                                     double other_time_s) const {
+  double usd = 0;
+  for (const PaidNode& node : paid) {
+    const auto same = [&](const PaidNode& o) { return o.pool == node.pool && o.node == node.node; };
+    const auto known = std::find_if(other.begin(), other.end(), same);
+    const double others_s = known == other.end() ? 0 : std::max(0.0, known->paid_until_s - other_time_s);
+    const double further_s = node.paid_until_s - time_s - others_s;
+    if (further_s > 0) usd += node_usd_per_s(node.pool) * (others_s > 0 ? further_s : rules_.minimum_node_s);
+  }
+  return usd;
+}
+
 StageCost StageRunner::running(const StageRates& rates, const StageTraining& training, double slower) {
   // Summed as the replay sums, epoch by epoch, so that both round to the same date.
   double seconds = 0, left = training.epochs;

@@ -94,6 +94,10 @@ class StageRunner {
   void has_rented(std::span<const StageSeen> seen, std::vector<PaidNode>& paid) const;
   /// What has been paid for beyond this time.
   double paid_ahead_usd(std::span<const PaidNode> paid, double time_s) const;
+  /// What it takes `other`, at its time, to have paid as far ahead as `paid` has at its own: the difference for each node, and
+  /// a whole minimum for one that it has not.
+  double paid_further_usd(std::span<const PaidNode> paid, double time_s, std::span<const PaidNode> other,
+                          double other_time_s) const;
   bool has_minimum() const { return rules_.billing == Billing::node && rules_.minimum_node_s > 0; }
   /// Of the stage's training and evaluations, `slower` times as long as the rates say.
   static StageCost running(const StageRates& rates, const StageTraining& training, double slower);

@@ -343,6 +343,16 @@ TEST_CASE("a stage pays for the whole of the least time that its node is rented 
   REQUIRE(runner.stages().run(job, one, standing));
   CHECK(standing.time_s == Approx(15));
   CHECK(standing.cost_usd == Approx(0.1));
+
+  // Of three nodes at 20 s: 80 s ahead, 10 s ahead, over. Another at 40 s has 50 s of the first, none of the second, and the
+  // third: 30 s are missing, and a rental of 100 s.
+  const StageRunner& stages = runner.stages();
+  const std::vector<PaidNode> paid{
+      {.node = 0, .paid_until_s = 100}, {.node = 1, .paid_until_s = 30}, {.node = 2, .paid_until_s = 5}};
+  const std::vector<PaidNode> other{{.node = 0, .paid_until_s = 90}, {.node = 2, .paid_until_s = 70}};
+  CHECK(stages.paid_further_usd(paid, 20, other, 40) == Approx(0.001 * (30 + 100)));
+  CHECK(stages.paid_further_usd(other, 40, paid, 20) == Approx(0.001 * 100));
+  CHECK(stages.paid_further_usd(paid, 20, paid, 20) == 0);
 }
 
 TEST_CASE("what changing a configuration takes, by hand", "[alone]") {
