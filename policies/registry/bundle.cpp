@@ -153,8 +153,13 @@ PastRun Bundle::past_run_of(const sim::Job& job, const sim::Configuration& c) co
           .asynchronous = asynchronous};
 }
 
+bool Bundle::joins_the_past(const sim::Job& job, const sim::Configuration& c) const {
+  const bool is_measured_type = job.profile->dataset.empty();  // nobody learns what its table has
+  return inputs_.past_runs != nullptr && c.groups.size() == 1 && !is_measured_type;
+}
+
 void Bundle::on_run(const sim::RunSeen& run) {
-  if (inputs_.past_runs == nullptr || run.configuration->groups.size() != 1 || run.accuracies.empty()) return;
+  if (!joins_the_past(*run.job, *run.configuration) || run.accuracies.empty()) return;
   PastRun past = past_run_of(*run.job, *run.configuration);
   past.epochs = static_cast<double>(run.accuracies.size());
   past.time_s = run.time_s;
@@ -164,7 +169,7 @@ void Bundle::on_run(const sim::RunSeen& run) {
 }
 
 void Bundle::on_out_of_memory(const sim::Job& job, const sim::Configuration& configuration) {
-  if (inputs_.past_runs == nullptr || configuration.groups.size() != 1) return;
+  if (!joins_the_past(job, configuration)) return;
   PastRun past = past_run_of(job, configuration);
   past.told = Told::out_of_memory;
   inputs_.past_runs->on_run(std::move(past));

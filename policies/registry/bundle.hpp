@@ -107,6 +107,7 @@ class Bundle final : public sim::Configurator {
 
  private:
   sim::Choice manual_choice(const sim::Job& job);
+  bool joins_the_past(const sim::Job& job, const sim::Configuration& c) const;
   PastRun past_run_of(const sim::Job& job, const sim::Configuration& c) const;
   void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
