@@ -198,11 +198,13 @@ ADDITIONS = [resampled, reference, minimum_node, habits, patient_jobs, later, so
 
 def placed(draw, study):
     for graph in study["graphs"]:
-        if graph["model"] == "rnnlm" and draw.chance(0.6):
-            graph.update({"granularity": "tensorflow", "gradient_sum": draw.rng.choice(["in-place", "add-n"]), "layers": draw.rng.randint(1, 2), "hidden": 64, "steps": draw.rng.randint(1, 8),
-                          "vocabulary": 100})
+        if graph["model"] == "rnnlm" and draw.chance(0.5):
+            graph.update({"granularity": "tensorflow", "layers": draw.rng.randint(1, 2), "hidden": 64, "steps": draw.rng.randint(1, 8), "vocabulary": 100})
+        elif draw.chance(0.4):
+            graph["gradient_sum"] = draw.rng.choice(["in-place", "add-n"])
     for machine in study["machines"]:
-        machine.update({key: value for key, value in {"gpus": draw.rng.randint(0, 2), "dispatch": by_magnitude(draw, 0.01, 100), "executors": draw.rng.randint(1, 4)}.items() if draw.chance(0.4)})
+        pool = next(pool for pool in draw.pools if pool["name"] == machine["pool"])
+        machine.update({key: value for key, value in {"gpus": draw.rng.randint(0, pool["workers"] if pool["gpus"] else 0), "dispatch": by_magnitude(draw, 0.01, 100), "executors": draw.rng.randint(1, 4)}.items() if draw.chance(0.4)})
 
 
 def priced(draw, study):
