@@ -59,7 +59,7 @@ class PlacementStudy final : public Study {
                        made.graph.ops(),
                        made.groups.count,
                        made.colocated,
-                       is_timed ? sim::seconds_of(sim::lower_bound(made.graph, made.machine)) : kNan,
+                       is_timed ? sim::seconds_of(sim::lower_bound(made.graph, made.machine, made.host.has_value())) : kNan,
                        {}});
     }
     const std::size_t methods = parameters_.methods.size();

@@ -167,7 +167,7 @@ void critical_path(const StepGraph& graph, const Machine& machine, std::span<con
   }
 }
 
-Tick lower_bound(const StepGraph& graph, const Machine& machine) {
+Tick lower_bound(const StepGraph& graph, const Machine& machine, bool host_issues) {
   const std::vector<std::int32_t> class_of_device = graph_classes(graph, machine);
   std::vector<Tick> longest(graph.ops());
   Tick path = 0;
@@ -176,8 +176,10 @@ Tick lower_bound(const StepGraph& graph, const Machine& machine) {
     const std::int32_t op = order[i];
     Tick fastest = kNeverTick, after = 0;
     for (const int c : class_of_device) fastest = std::min(fastest, graph.duration(op, c));
-    for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t)
+    for (int t = graph.first_tensor(op); t < graph.first_tensor(op + 1); ++t) {
+      if (host_issues && graph.tensor(t).bytes == 0) continue;
       for (const std::int32_t reader : graph.readers_of(t)) after = std::max(after, longest[reader]);
+    }
     path = std::max(path, longest[op] = fastest + after);
   }
   // Two choices of prices: all equal, and each device's speed on the whole graph.

@@ -75,8 +75,8 @@ std::unique_ptr<StepTimer> make_fast_timer(const StepGraph& graph, const Machine
 std::unique_ptr<StepTimer> make_reference_timer(const StepGraph& graph, const Machine& machine);
 
 /// The larger of the longest path, every operation on its fastest device, and all work spread over all devices: no placement's
-/// makespan is shorter.
-Tick lower_bound(const StepGraph& graph, const Machine& machine);
+/// makespan is shorter. Where a host issues operations, order alone (a tensor of no bytes) waits for nobody's end.
+Tick lower_bound(const StepGraph& graph, const Machine& machine, bool host_issues = false);
 
 /// The graph's class of each of the machine's devices, by name (sim::check).
 std::vector<std::int32_t> graph_classes(const StepGraph& graph, const Machine& machine);

@@ -59,6 +59,11 @@ TEST_CASE("a tensor is sent by the executor once it is made, and its reader issu
   CHECK(units(reference, chain({5, 2}), machine, host(chain({5, 2}), 1, 2), {0, 1}) == 14);
   // Order alone waits for the host, not for the stream: 1, send 3, latency 4, issued at 5, 2 units; the first ends at 6.
   CHECK(units(reference, chain({5, 2}, 0), machine, host(chain({5, 2}, 0), 1, 2), {0, 1}) == 7);
+  // So that at issues without time it would end at 5, where both after each other take 7.
+  CHECK(units(reference, chain({5, 2}, 0), machine, host(chain({5, 2}, 0), 0, 0), {0, 1}) == 5);
+  CHECK(lower_bound(chain({5, 2}, 0), machine, true) == 5 * kUnit);
+  CHECK(lower_bound(chain({5, 2}, 0), machine) == 7 * kUnit);
+  CHECK(lower_bound(chain({5, 2}), machine, true) == 7 * kUnit);
 }
 
 TEST_CASE("executors share the host's threads", "[host]") {
@@ -162,7 +167,7 @@ TEST_CASE("with a host the fast timer and the reference agree") {
     RC_ASSERT(a.transfers == b.transfers);
     RC_ASSERT(a.transferred_bytes == b.transferred_bytes);
     // What each thread does is done one after the other, and so is what lies on a stream.
-    RC_ASSERT(a.makespan >= lower_bound(graph, machine));
+    RC_ASSERT(a.makespan >= lower_bound(graph, machine, true));
     const Tick all = std::accumulate(model.dispatch.begin(), model.dispatch.end(), Tick{0});
     RC_ASSERT(a.makespan >= all / std::min(model.threads, machine.devices()));
     std::vector<Tick> free_at(machine.devices());
