@@ -8,8 +8,9 @@ def some_of_them(draw, scenario):
         for key, value in STUDIES.get(scenario["study"]["name"], {}).items():
             if draw.chance(0.5):
                 scenario["study"].setdefault(key, value(draw))
-        for change in {"placement": [placed], "spot-workers": [priced], "spot": [bounded]}.get(scenario["study"]["name"], []):
-            change(draw, scenario["study"])
+        change = CHANGES.get(scenario["study"]["name"])
+        if change is not None:
+            change(draw, scenario)
     elif "study" not in scenario:
         for add in draw.rng.sample(ADDITIONS, draw.rng.choice([1, 1, 2, 3])):
             add(draw, scenario)
@@ -196,35 +197,63 @@ def training_in_phases(draw, scenario):
 ADDITIONS = [resampled, reference, minimum_node, habits, patient_jobs, later, software, measured_devices, described_instances, measured_types, own_recipe, training_in_phases]
 
 
-def placed(draw, study):
-    for graph in study["graphs"]:
+def placed(draw, scenario):
+    for number, graph in enumerate(scenario["study"]["graphs"]):
         if graph["model"] == "rnnlm" and draw.chance(0.5):
             graph.update({"granularity": "tensorflow", "layers": draw.rng.randint(1, 2), "hidden": 64, "steps": draw.rng.randint(1, 8), "vocabulary": 100})
         elif draw.chance(0.4):
             graph["gradient_sum"] = draw.rng.choice(["in-place", "add-n"])
-    for machine in study["machines"]:
+        if draw.chance(0.4):
+            graph["name"] = f"graph {number}"
+        if graph["model"].startswith("resnet") and draw.chance(0.4):
+            graph["dataset"] = "cifar10"
+    for number, machine in enumerate(scenario["study"]["machines"]):
         pool = next(pool for pool in draw.pools if pool["name"] == machine["pool"])
-        machine.update({key: value for key, value in {"gpus": draw.rng.randint(0, pool["workers"] if pool["gpus"] else 0), "dispatch": by_magnitude(draw, 0.01, 100), "executors": draw.rng.randint(1, 4)}.items() if draw.chance(0.4)})
+        machine.update({key: value for key, value in {"name": f"machine {number}", "gpus": draw.rng.randint(0, pool["workers"] if pool["gpus"] else 0), "dispatch": by_magnitude(draw, 0.01, 100),
+                                                      "executors": draw.rng.randint(1, 4)}.items() if draw.chance(0.4)})
 
 
-def priced(draw, study):
+def searched(draw, scenario):
+    """Spaces of some pools, and searches whose trainings are jobs of the cluster."""
+    space = scenario["study"]["space"]
+    for key in ("pools", "deploy"):
+        if draw.chance(0.4):
+            space[key] = [draw.rng.choice(draw.pools)["name"]]
+    if draw.chance(0.4):
+        space["epochs"] = draw.rng.randint(1, 20)
+    if draw.chance(0.4):
+        scenario["study"]["workload"] = draw.some("search_workload", 0.4, {"submit_s": (0, 10000), "priority": (-3, 3)}, leave_out=("user",))
+        if draw.chance(0.5):
+            scenario["study"]["workload"]["user"] = draw.rng.choice(draw.users)
+        scenario["policies"] = ["manual", {"name": "shortest", "queue": "srtf"}][: draw.rng.randint(1, 2)]
+        scenario["jobs"] = [{"job_id": f"r{number}", "submit_s": 600 * number, "gpus": 1, "duration_s": draw.rng.randint(60, 9000)} for number in range(draw.rng.randint(1, 4))]
+
+
+def claimed(draw, scenario):
+    names = [policy if isinstance(policy, str) else policy["name"] for policy in scenario["policies"]]
+    if len(names) > 1:
+        scenario["study"]["claims"] = [{"policy": names[0], "over": names[1], "percent": draw.rng.choice([-1000, 0, 12.5, 100])}]
+
+
+def priced(draw, scenario):
     """Levels of the price, each with its share of the time and what it makes of revocations."""
     if draw.chance(0.5):
-        study.update({"price_factors": [0.5, 1.5], "price_shares": [0.4, 0.6], "revocation_factors": [round(draw.rng.uniform(0.2, 1), 2), 3]})
+        scenario["study"].update({"price_factors": [0.5, 1.5], "price_shares": [0.4, 0.6], "revocation_factors": [round(draw.rng.uniform(0.2, 1), 2), 3]})
 
 
-def bounded(draw, study):
+def bounded(draw, scenario):
     """The bound needs folds that try one zone each."""
     if draw.chance(0.4):
-        for fold in study["folds"]:
+        for fold in scenario["study"]["folds"]:
             fold["test"] = fold["test"][:1]
-        study["bound"] = True
+        scenario["study"]["bound"] = True
 
 
+CHANGES = {"placement": placed, "search": searched, "frontier": claimed, "spot-workers": priced, "spot": bounded}
 STUDIES = {
     "search": {"accuracy_above": lambda d: round(d.rng.uniform(0, 0.6), 2), "gpu_hours": lambda d: by_magnitude(d, 0.1, 1000), "cost_usd": lambda d: by_magnitude(d, 0.1, 1000),
                "targets": lambda d: d.some("search_targets", 0.4, {"latency_s": (1e-4, 1), "search_h": (0.1, 100), "utilization_gain_percent": (0, 50)})},
-    "threads": {"counter_noise": lambda d: round(d.rng.uniform(0, 0.3), 2), "factors": lambda d: sorted(d.rng.sample([0, 0.5, 1, 2], 2))},
+    "threads": {"granularity": lambda d: d.rng.choice(["layers", "tensorflow"]), "counter_noise": lambda d: round(d.rng.uniform(0, 0.3), 2), "factors": lambda d: sorted(d.rng.sample([0, 0.5, 1, 2], 2))},
     "characterise": {"tolerance": lambda d: round(d.rng.uniform(0, 0.5), 2)},
     "placement": {"sampling_processes": lambda d: d.rng.randint(1, 3)},
     "spot": {"ablations": lambda d: d.chance(0.5), "on_demand_usd_per_hour": lambda d: by_magnitude(d, 0.1, 50), "spot_usd_per_hour": lambda d: by_magnitude(d, 0.05, 20)},
