@@ -82,7 +82,7 @@ class ProcessQueue final : public sim::Queue {
   std::unordered_map<std::string, sim::JobSlot> slot_of_;  // of jobs that the process knows
   std::uint64_t requests_ = 0;
   double last_s_ = -1;
-  int at_this_date_ = 0;
+  std::size_t at_this_date_ = 0;
 };
 
 // The decision `threads`, made by a process.

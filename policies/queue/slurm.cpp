@@ -45,8 +45,9 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
     std::erase(running_, slot);
     look_now_ = look_now_ || stopped;
     seat = {.groups = groups_of(job), .user = user};
-    if (stopped && parameters_.requeue_s > 0)
-      later_.put(slot, sim::on_date_grid(view.now_s + parameters_.requeue_s), job.number);
+    // Never in the pass that follows at once: its devices are for whom it was stopped.
+    if (stopped)
+      later_.put(slot, view.now_s + std::max(sim::kDateGrid, sim::on_date_grid(parameters_.requeue_s)), job.number);
     else
       waiting_.put(slot, -priority(view, slot), job.number);
     return;

@@ -117,6 +117,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   ReplayTotals run(void (*drive)(EventQueue&, EventHandler&));
   void handle(const Event& event) override;
   void decide(double now_s) override;
+  std::size_t jobs() const override { return live_.size(); }
   double remaining_s(JobSlot slot, int entry, double now_s) const override;
   double now_s() const override { return now_s_; }
   PoolSight pool(PoolId pool) const override;

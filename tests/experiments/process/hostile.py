@@ -157,6 +157,22 @@ def start_and_preempt(request):
     return {"preempt": ["c"]} if states.get("c") == "running" else {}
 
 
+def start_one_and_preempt_the_other():
+    """Of c and d, in turn; that the others are rejected brings the second decision at the same date."""
+    def decide(request):
+        states.update((job["job_id"], job["state"]) for job in request["jobs"])
+        others = [job_id for job_id, state in states.items() if job_id not in ("c", "d") and state == "queued"]
+        for job_id in others:
+            del states[job_id]
+        if others:
+            return {"start": [{"job_id": "c"}], "reject": others}
+        starts, stops = ("c", "d") if states["c"] == "queued" else ("d", "c")
+        return {"start": [{"job_id": starts}], "preempt": [stops]}
+
+    states = {}
+    answer_each(decide)
+
+
 def devices(value, surplus=0):
     return lambda request: {"device_of_op": [value] * (len(request["op_seconds"]) + surplus)}
 
@@ -166,7 +182,7 @@ def reject_one_by_one():
 
     def decide(request):
         waiting.extend(job["job_id"] for job in request["jobs"])
-        return {"reject": [waiting.pop()]}
+        return {"reject": [waiting.pop()]} if waiting else {}
 
     answer_each(decide)
 
@@ -186,6 +202,7 @@ CASES = {
     "wakes-at-doomsday": lambda: answer_each(lambda request: {"wake_at_s": 1e300}),
     "wakes-for-ever": lambda: answer_each(lambda request: {"wake_at_s": request["now_s"] + 1}),
     "rejects-one": reject_one_by_one,
+    "takes-turns": start_one_and_preempt_the_other,
     "starts-and-preempts": lambda: answer_each(start_and_preempt),
     "too-few-devices": lambda: answer_each(devices(0, -1)),
     "too-many-devices": lambda: answer_each(devices(0, 1)),

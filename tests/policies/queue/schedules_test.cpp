@@ -230,6 +230,17 @@ TEST_CASE("earliest deadline first", "[queue]") {
   CHECK(second.keeper.of("d").end_s == 18);
 }
 
+TEST_CASE("those who make others give way one by one may be a thousand at one date", "[queue]") {
+  // Of the waiting jobs the first alone stops others, and starts in the next round: as many rounds as urgent jobs, and one.
+  std::vector<Job> jobs;
+  for (int i = 0; i < 1100; ++i) jobs.push_back(with_deadline(rigid("a" + std::to_string(i), 0, 1, 100), 1000));
+  for (int i = 0; i < 1100; ++i) jobs.push_back(with_deadline(rigid("urgent" + std::to_string(i), 5, 1, 10), 20));
+  World world = one_node(1100);
+  EarliestDeadline queue;
+  world.run(jobs, queue);
+  for (int i = 0; i < 1100; ++i) CHECK(world.keeper.of("urgent" + std::to_string(i)).start_s == 5);
+}
+
 TEST_CASE("EASY: who overtakes does not delay the first in line", "[queue]") {
   // 4 GPUs. a: 3 GPUs 0..10. b needs 2: reserved for 10, and then leaves 2 over. c, 1 GPU for 20 s, fits into what is left over:
   // 2..22. At 10 b starts beside it. d, 1 GPU, 5 s, comes at 6: nothing is free; 10..15 beside b and c. e waits: 4 GPUs from 22

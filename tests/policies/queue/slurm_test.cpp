@@ -187,6 +187,18 @@ TEST_CASE("slurm: smaller tiers give way, those of the fewest devices first, and
   CHECK(world.keeper.of("small").end_s == 125);
 }
 
+TEST_CASE("slurm: what was stopped does not start before the job for which it was", "[slurm]") {
+  // One GPU, and no tiers in the order: a came first and is first in line again when urgent, at 5, has stopped it. Without a
+  // delay it would start at once, for urgent to stop it again. It may from the next date on: urgent 5..7, a anew 7..17.
+  World world = pool(1);
+  Slurm queue({.preempt = true, .requeue_s = 0});
+  world.checkpoints.preemption = Preemption::lose;
+  world.run({tiered(rigid("a", 0, 1, 10), 1), tiered(rigid("urgent", 5, 1, 2), 2)}, queue);
+  CHECK(world.keeper.of("urgent").start_s == 5);
+  CHECK(world.keeper.of("a").preemptions == 1);
+  CHECK(world.keeper.of("a").end_s == 17);
+}
+
 TEST_CASE("slurm: of those that hold equally many of the wanted devices the first gives way", "[slurm]") {
   // 5 GPUs: a on 0, b on 1, c on 2 to 4. Urgent wants 4 and would have 0 to 3: c goes first, which came last; a and b hold one of
   // these each, and one of them is enough.
@@ -253,7 +265,8 @@ TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm
   rc::prop("all end, whatever is set", [] {
     const auto jobs = *rc::gen::container<std::vector<std::tuple<int, int, int, int>>>(
         rc::gen::tuple(rc::gen::inRange(0, 40), rc::gen::inRange(1, 7), rc::gen::inRange(1, 30), rc::gen::inRange(0, 3)));
-    const bool preempt = *rc::gen::arbitrary<bool>(), backfill = *rc::gen::arbitrary<bool>();
+    const bool preempt = *rc::gen::arbitrary<bool>(), tiers = *rc::gen::arbitrary<bool>(), backfill = *rc::gen::arbitrary<bool>();
+    const double requeue_s = *rc::gen::element(0.0, 3.0);
     std::vector<Job> listed;
     int date_s = 0;
     for (const auto& [gap, gpus, length, tier] : jobs)
@@ -264,9 +277,9 @@ TEST_CASE("slurm: every job ends, and no plan delays the first in line", "[slurm
                  .backfill_interval_s = 1,
                  .resolution_s = 1,
                  .precision_s = 0,
-                 .tiers = preempt,
+                 .tiers = tiers,
                  .preempt = preempt,
-                 .requeue_s = 3,
+                 .requeue_s = requeue_s,
                  .weight_fair_share = backfill ? 0.0 : 1.0,
                  .calc_s = 7});
     world.run(listed, queue);

@@ -185,6 +185,28 @@ TEST_CASE("endless rounds at one date are a failed check") {
   CHECK_THROWS_WITH(run_plain(events, restless), Catch::Matchers::Contains("1.000000 s"));
 }
 
+TEST_CASE("each job may take four rounds more at one date") {
+  struct Busy final : EventHandler {
+    Busy(EventQueue& queue, int wanted) : events(queue), left(wanted) {}
+    void handle(const Event&) override {}
+    void decide(double now_s) override {
+      if (--left > 0) events.push({now_s, EventClass::timer, 0});
+    }
+    std::size_t jobs() const override { return 50; }
+    EventQueue& events;
+    int left;
+  };
+  const auto rounds = [](int wanted) {
+    EventQueue events;
+    events.push({1, EventClass::timer, 0});
+    Busy busy(events, wanted);
+    run_plain(events, busy);
+    return busy.left;
+  };
+  CHECK(rounds(1200) == 0);
+  CHECK_THROWS_WITH(rounds(1201), Catch::Matchers::Contains("endless rounds"));
+}
+
 TEST_CASE("SimGrid's engine gives the same dates and order as the plain loop, to the bit") {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const RunInChild child([seed] {
