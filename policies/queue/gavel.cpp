@@ -220,7 +220,7 @@ void Gavel::round(const sim::QueueView& view) {
   for (const sim::JobSlot slot : slots) {
     give(slot, plan_.of(slot));  // who has no share at all runs on rather than being stopped for nothing
     if (next_[slot] == plan_.of(slot)) continue;
-    stays_[slot].taken = plan_.of(slot) >= 0;
+    stays_[slot].taken = stays_[slot].taken || plan_.of(slot) >= 0;  // until it holds devices anew
     plan_.set(view, slot, next_[slot]);
   }
 }

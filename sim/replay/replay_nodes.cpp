@@ -107,6 +107,7 @@ void ReplayRun::interrupt(JobSlot slot, double now_s) {
   events_.cancel(live.phase_end);
   tell(now_s, JobEvent::interrupted, slot);
   ++live.restarts;
+  ++restarts_;
   live.loses_work = live.collects = live.gives_way = false;
   live.next_menu.reset();
   end_stage(slot, reading_of(slot, now_s), false, now_s);

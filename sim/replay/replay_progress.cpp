@@ -73,7 +73,8 @@ int ReplayRun::nodes_away() const {
 }
 
 /// Arrivals, nodes that come back, prices that change, deadlines that end a job: all of them are worth waiting for. That a node
-/// may fail is not, nor that it comes back from that when all were there at some date since the last look: nobody got further.
+/// may fail where nobody runs is not, nor that it comes back from that when all were there at some date since the last look:
+/// nobody got further.
 bool ReplayRun::may_still_change(double now_s) const {
   return more_will_arrive() || (!all_were_there_ && nodes_away() > 0) || changes_after(cluster_.carbon_g_per_kwh, now_s) ||
          std::any_of(cluster_.pools.begin(), cluster_.pools.end(),
@@ -137,7 +138,9 @@ void ReplayRun::look_for_progress(double now_s) {
   const bool next_of_rare = std::exchange(own_date_came_, false) && own_s - now_s > (now_s - since_s) / kFewOwnDates;
   const bool stands = own_s != kNever && own_s > now_s && (own_s == std::exchange(looked_own_date_s_, own_s) || next_of_rare);
   const bool is_near = stands && (own_s - now_s) / (now_s - since_s) * kDatesBetweenLooks < kMostDatesToOwn;
-  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s) && !is_near;
+  // Each brings a job nearer to its last: what nodes do to it is not its queue's doing.
+  const bool restarted = std::exchange(looked_restarts_, restarts_) != restarts_;
+  const bool hopeless = !anyone_holds_since(since_s) && !may_still_change(now_s) && !is_near && !restarted;
   all_were_there_ = false;
   // Twice: what was waited for may have come just now.
   const bool ends = (hopeless && was_hopeless_) || dates_without_end_ >= kMostDates;

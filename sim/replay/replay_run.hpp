@@ -257,6 +257,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   double looked_s_ = 0;                  ///< at the first of those dates, then at the last look
   bool was_hopeless_ = false;            ///< at that look
   bool all_were_there_ = false;          ///< at some date since that look no node was away
+  std::uint64_t restarts_ = 0;           ///< of all jobs, by nodes that fail
+  std::uint64_t looked_restarts_ = 0;    ///< at that look
   double looked_own_date_s_ = kNever;    ///< own_date_s() at that look
   double last_own_date_s_ = kNever;      ///< own_date_s() at the last decision
   bool own_date_came_ = false;           ///< one of them, since that look

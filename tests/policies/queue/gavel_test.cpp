@@ -206,6 +206,21 @@ TEST_CASE("gavel: rounds shorter than a start-up do not move jobs for ever") {
   }
 }
 
+TEST_CASE("gavel: rounds shorter than what a job needs to keep anything do not stop jobs for ever") {
+  // x and y share one GPU in turn, a second each, and need more to start up, or lose what no checkpoint keeps: each stays for
+  // twice as long the next time, until it gets somewhere.
+  for (const double start_s : {1.5, 40.0}) {
+    for (const auto preemption : {Preemption::resume, Preemption::lose}) {
+      World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = start_s, .checkpoint_s = 3}};
+      world.checkpoints.preemption = preemption;
+      world.menus.menu.ranked = {predicted_choice(0, 1, 100, 12)};
+      Gavel queue({.round_s = 1});
+      CHECK_NOTHROW(world.run({training("x", 12), training("y", 12)}, queue));
+      for (const std::string name : {"x", "y"}) CHECK(world.keeper.of(name).state == JobState::finished);
+    }
+  }
+}
+
 TEST_CASE("gavel: every answer is valid, and every job ends") {
   rc::prop("all objectives, rounds of any length", [](std::uint64_t seed) {
     RandomJobs made = random_jobs(seed, {.mixed_menus = *rc::gen::arbitrary<bool>()});

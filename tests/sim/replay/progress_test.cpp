@@ -114,6 +114,18 @@ TEST_CASE("a job whose start-up each maintenance interrupts: the run ends") {
                                               "further: whoever is started is stopped before it gets any further, and 1 wait"));
 }
 
+TEST_CASE("a job whose nodes fail before it gets any further ends by its last restart, however many rounds its queue has") {
+  // It takes 1500 s, and the only node fails every 1000. Ten thousand rounds are 3000 s, in each of which it is restarted. It may
+  // be 20 times.
+  World world{.cluster = cluster({{1, 1}})};
+  world.nodes.max_restarts = 20;
+  for (int i = 1; i <= 25; ++i) world.nodes.measured.push_back({0, 0, 1000.0 * i, 1});
+  Rounds queue(0.3, greedy_from(0));
+  world.run({rigid("a", 0, 1, 1500)}, queue);
+  CHECK(world.keeper.of("a").reason == FailureReason::node_failure);
+  CHECK(world.keeper.of("a").end_s == 21000);
+}
+
 TEST_CASE("a queue with rounds that waits for nodes which are gone for good: its jobs have failed, as without rounds") {
   World world{.cluster = cluster({{1, 1}})};
   world.cluster.pools[0].prices_usd_per_hour = StepSeries({{0, 3.6}, {10, 36}});
