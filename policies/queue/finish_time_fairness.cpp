@@ -43,6 +43,7 @@ void FinishTimeFairness::take_up(const sim::QueueView& view) {
   }
   for (const sim::JobSlot slot : view.ended) {
     leases_.remove(slot);
+    stays_.forget(slot);
     if (slot >= entries_.size() || entries_[slot].pool < 0) continue;
     --pools_[static_cast<std::size_t>(entries_[slot].pool)].jobs;
     entries_[slot] = {};
@@ -91,12 +92,17 @@ bool FinishTimeFairness::some_left() const {
   return std::any_of(plan_.left().begin(), plan_.left().end(), [](int devices) { return devices > 0; });
 }
 
-std::vector<sim::JobSlot> FinishTimeFairness::expired(const sim::QueueView& view) const {
-  std::vector<sim::JobSlot> slots;
+std::vector<sim::JobSlot> FinishTimeFairness::expired(const sim::QueueView& view) {
+  std::vector<sim::JobSlot> slots, prolonged;
   for (const OrderedQueue::Item& lease : leases_) {
     if (lease.key > view.now_s) break;
-    if (view.jobs[lease.slot].service.state == sim::JobState::running) slots.push_back(lease.slot);
+    const sim::QueueJob& job = view.jobs[lease.slot];
+    if (job.service.state != sim::JobState::running) continue;
+    const bool stays = stays_.until_s(job, lease.slot, parameters_.lease_s) > view.now_s;
+    (stays ? prolonged : slots).push_back(lease.slot);
   }
+  for (const sim::JobSlot slot : prolonged)
+    leases_.put(slot, stays_.until_s(view.jobs[slot], slot, parameters_.lease_s), view.jobs[slot].number);
   return slots;
 }
 
@@ -126,6 +132,7 @@ void FinishTimeFairness::take_bids(const sim::QueueView& view, const std::vector
     join(slot);
     bids_.back().worth = rho(entries_[slot], view.now_s);
     plan_.set(view, slot, -1);
+    stays_.take(slot);
     leases_.remove(slot);
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policies/queue/job_plan.hpp"
+#include "policies/queue/stays.hpp"
 
 namespace rehearse::policies {
 
@@ -27,7 +28,8 @@ struct FinishTime {
   double rho() const;
 };
 
-/// Jobs run the first entry of their menu that could ever fit, and are preempted only at the end of a lease, for another job.
+/// Jobs run the first entry of their menu that could ever fit, and are preempted only at the end of a lease, for another job. Who
+/// has been in vain has a lease of twice the length the next time (stays.hpp).
 class FinishTimeFairness final : public sim::Queue {
  public:
   explicit FinishTimeFairness(const FinishTimeFairnessParameters& parameters) : parameters_(parameters) {}
@@ -62,7 +64,7 @@ class FinishTimeFairness final : public sim::Queue {
   double rho(const Entry& entry, double now_s) const;
   bool may_fit(const Entry& entry) const;
   bool some_left() const;
-  std::vector<sim::JobSlot> expired(const sim::QueueView& view) const;
+  std::vector<sim::JobSlot> expired(const sim::QueueView& view);
   void take_bids(const sim::QueueView& view, const std::vector<sim::JobSlot>& expired);
   void auction(const sim::QueueView& view, const std::vector<sim::JobSlot>& expired);
   void give(const sim::QueueView& view, sim::JobSlot slot);
@@ -73,6 +75,7 @@ class FinishTimeFairness final : public sim::Queue {
   std::vector<Entry> entries_;  // by slot
   std::vector<Bid> bids_;       // as the last auction left them, nearly in order; of jobs without a plan, and some that have gone
   OrderedQueue leases_;         // of planned jobs, by their ends
+  Stays stays_;
   double counted_s_ = 0;
 };
 

@@ -48,7 +48,7 @@ void Gavel::take_up(const sim::QueueView& view) {
   changed_ = changed_ || !view.ended.empty();
   for (const sim::JobSlot slot : view.ended) {
     for (std::size_t p = 0; p < pools_ && slot * pools_ < on_pool_.size(); ++p) on(slot, p) = {};
-    if (slot < stays_.size()) stays_[slot] = {};
+    stays_.forget(slot);
   }
   for (const sim::JobSlot slot : view.queued) {
     if (accounted_s_.size() <= slot) accounted_s_.resize(slot + 1, view.now_s);
@@ -167,18 +167,6 @@ void Gavel::plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int e
     change_plan(view, slot, entry);
 }
 
-/// Rounds that are shorter than a job's start-up, or than an epoch that diverges, would otherwise move it for ever.
-bool Gavel::stays(const sim::QueueView& view, sim::JobSlot slot) {
-  const sim::Service& service = view.jobs[slot].service;
-  if (service.state != sim::JobState::starting && service.state != sim::JobState::running) return false;
-  Stay& stay = stays_[slot];
-  if (service.held_since_s != stay.since_s) {
-    if (stay.taken && service.fraction_done <= stay.done) stay.rounds *= 2;
-    stay = {.rounds = stay.rounds, .since_s = service.held_since_s, .done = service.fraction_done};
-  }
-  return stay.rounds > 1 && view.now_s < stay.since_s + stay.rounds * parameters_.round_s;
-}
-
 /// Section 5, algorithm 1: in order of priority, what fits.
 void Gavel::round(const sim::QueueView& view) {
   const std::vector<sim::JobSlot> slots = active();
@@ -187,7 +175,6 @@ void Gavel::round(const sim::QueueView& view) {
   changed_ = false;
   claims_.clear();
   next_.resize(accounted_s_.size());
-  stays_.resize(accounted_s_.size());
   std::vector<int> left = plan_.left();
   for (const sim::JobSlot slot : slots) {
     next_[slot] = -1;
@@ -209,7 +196,7 @@ void Gavel::round(const sim::QueueView& view) {
     next_[slot] = entry;
   };
   for (const sim::JobSlot slot : slots)
-    if (stays(view, slot)) give(slot, plan_.of(slot));
+    if (stays_.until_s(view.jobs[slot], slot, parameters_.round_s) > view.now_s) give(slot, plan_.of(slot));
   // A heap, as few of those who wait are reached before the devices are gone.
   std::make_heap(claims_.begin(), claims_.end(), std::greater<>());
   for (auto end = claims_.end(); end != claims_.begin() && is_any_free(left); --end) {
@@ -220,7 +207,7 @@ void Gavel::round(const sim::QueueView& view) {
   for (const sim::JobSlot slot : slots) {
     give(slot, plan_.of(slot));  // who has no share at all runs on rather than being stopped for nothing
     if (next_[slot] == plan_.of(slot)) continue;
-    stays_[slot].taken = stays_[slot].taken || plan_.of(slot) >= 0;  // until it holds devices anew
+    if (plan_.of(slot) >= 0) stays_.take(slot);
     plan_.set(view, slot, next_[slot]);
   }
 }

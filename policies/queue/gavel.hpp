@@ -7,6 +7,7 @@
 
 #include "policies/queue/gavel_allocation.hpp"
 #include "policies/queue/job_plan.hpp"
+#include "policies/queue/stays.hpp"
 
 namespace rehearse::policies {
 
@@ -22,8 +23,8 @@ struct GavelParameters {
 /// On each pool a job runs the first entry of its menu that stands there and could ever fit. Priority of a job on a pool: time
 /// that it should have had there, the coming round included, over time that it had. Jobs that keep their pool keep their devices.
 /// Between rounds, devices that come free go to waiting jobs in order of arrival, on the pool where each is quickest (cost:
-/// cheapest). A pool of which no node is there has no time to give until one is. A job that a round has moved or stopped before
-/// it got any further (a start-up, or an epoch that diverges, longer than a round) stays for twice as many rounds the next time.
+/// cheapest). A pool of which no node is there has no time to give until one is. Who has been moved or stopped in vain stays for
+/// twice as many rounds the next time (stays.hpp).
 class Gavel final : public sim::Queue {
  public:
   explicit Gavel(const GavelParameters& parameters) : parameters_(parameters) {}
@@ -45,13 +46,6 @@ class Gavel final : public sim::Queue {
     std::size_t pool;
     auto operator<=>(const Claim&) const = default;
   };
-  /// For how many rounds a job keeps what it holds.
-  struct Stay {
-    int rounds = 1;
-    double since_s = -1;  // it holds devices, as last seen
-    double done = 0;      // part of its work, then
-    bool taken = false;   // a round has taken them away
-  };
   OnPool& on(sim::JobSlot slot, std::size_t pool) { return on_pool_[slot * pools_ + pool]; }
   /// The job's entry on a pool of which some node is there; -1: none.
   int entry_now(sim::JobSlot slot, std::size_t pool) { return is_there_[pool] ? on(slot, pool).entry : -1; }
@@ -63,7 +57,6 @@ class Gavel final : public sim::Queue {
   double remaining_s(const sim::QueueView& view, sim::JobSlot slot, int entry);
   GavelProblem problem_of(const sim::QueueView& view, const std::vector<sim::JobSlot>& slots);
   void allocate(const sim::QueueView& view);
-  bool stays(const sim::QueueView& view, sim::JobSlot slot);
   void round(const sim::QueueView& view);
   void fill(const sim::QueueView& view);
   void plan_if_it_fits(const sim::QueueView& view, sim::JobSlot slot, int entry);
@@ -78,8 +71,8 @@ class Gavel final : public sim::Queue {
   GavelMemory memory_;
   std::vector<double> accounted_s_;  // by slot: until when its times are counted
   std::vector<Claim> claims_;
-  std::vector<int> next_;    // by slot: what a round gives
-  std::vector<Stay> stays_;  // by slot
+  std::vector<int> next_;  // by slot: what a round gives
+  Stays stays_;
   double next_round_s_ = 0;
 };
 

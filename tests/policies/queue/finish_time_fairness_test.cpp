@@ -34,6 +34,19 @@ TEST_CASE("finish-time fairness: at the end of a lease the job that is worst off
   CHECK(world.keeper.of("long").preemptions == 1);
 }
 
+TEST_CASE("finish-time fairness: who loses what it did in a lease has a longer one the next time") {
+  // One device, two jobs of 12 s, leases of 1 s, and what is stopped is lost. Leases of 1, 2, 4, 8 and 16 s: each ends in its
+  // fifth at the latest.
+  World world{.cluster = cluster({{1, 1}})};
+  world.checkpoints.preemption = Preemption::lose;
+  FinishTimeFairness queue({.lease_s = 1});
+  world.run({rigid("a", 0, 1, 12), rigid("b", 0, 1, 12)}, queue);
+  for (const std::string name : {"a", "b"}) {
+    CHECK(world.keeper.of(name).state == JobState::finished);
+    CHECK(world.keeper.of(name).preemptions <= 4);
+  }
+}
+
 TEST_CASE("finish-time fairness: the filter") {
   // One device, taken until 20. a (5 s) comes at 18, b (100 s) at 1. At 20: a's rho is (2 + 5)/(5 x 3) = 0.47, b's (19 +
   // 100)/(100 x N) with N = (17 x 2 + 2 x 3)/19 = 2.11: 0.57. With f = 0.8 only b is asked; with f = 0 both are, and a gains more
