@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
@@ -70,7 +71,18 @@ std::vector<policies::ProfiledStep> steps_of(const std::vector<workloads::SweepN
   return steps;
 }
 
+/// To hold one out and learn from two: more may not fit the device's memory.
+bool can_be_judged(const std::vector<policies::ProfiledStep>& steps) {
+  std::set<int> networks;
+  for (const policies::ProfiledStep& step : steps) networks.insert(step.network);
+  return networks.size() > 2;
+}
+
 void print_device(const sim::Device& device, const std::vector<policies::ProfiledStep>& steps) {
+  if (!can_be_judged(steps)) {
+    say("{:<14}{:>6}  fewer than three of the networks fit its memory\n", device.name, steps.size());
+    return;
+  }
   const policies::HeldOut h = policies::held_out(steps, device.peak_fp32_flops);
   say("{:<14}{:>6}{:>10.1f}{:>8.1f}{:>12.1f}{:>8.1f}{:>10.1f}{:>10.1f}{:>10.0f}\n", device.name, h.rows, 100 * h.step_time.median,
       100 * h.step_time.p90, 100 * h.flops_only.median, 100 * h.flops_only.p90, 100 * h.energy.median, 100 * h.memory.median,
@@ -78,6 +90,7 @@ void print_device(const sim::Device& device, const std::vector<policies::Profile
 }
 
 void print_terms(const sim::Device& device, const std::vector<policies::ProfiledStep>& steps) {
+  if (!can_be_judged(steps)) return;
   const policies::Estimator estimator = policies::Estimator::fit(steps, device.peak_fp32_flops);
   std::string terms;
   for (const int term : estimator.step_time().chosen())

@@ -221,7 +221,10 @@ EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSe
     const sim::Device& device = sim::worker_device(cluster, pool);
     const auto known = std::ranges::find(devices, device.name, &sim::Device::name);
     device_of_pool_.push_back(static_cast<std::size_t>(known - devices.begin()));
-    if (known == devices.end()) devices.push_back(device);
+    if (known == devices.end())
+      devices.push_back(device);
+    else  // a CPU has its instance's memory: what it can hold is asked of each pool
+      known->memory_bytes = std::max(known->memory_bytes, device.memory_bytes);
   }
   const std::vector<workloads::SweepNetwork> networks = sweep_networks(settings);
   const std::vector<workloads::SweepRow> rows = sweep_rows(networks, devices, kLimitShares, settings);
@@ -233,6 +236,7 @@ EstimatorSet::EstimatorSet(const sim::Cluster& cluster, const workloads::SweepSe
       for (const workloads::SweepRow& row : rows)
         if (row.device == static_cast<int>(d) && row.power_limit_w == limit_w)
           steps.push_back(profiled_step(networks[static_cast<std::size_t>(row.network)], row));
+      if (steps.empty()) break;  // it holds none of the networks
       if (limited.empty())
         limited.push_back({limit_w, Estimator::fit(steps, peak_flops_in(devices[d], precision_))});
       else if (limit_w > 0)

@@ -91,7 +91,7 @@ class EstimatorSet {
     Estimator estimator;
   };
   sim::Precision precision() const { return precision_; }
-  /// None first.
+  /// None first. Empty where no network of the sweep fits the device's memory.
   const std::vector<Limited>& of_pool(int pool) const { return by_device_[device_of_pool_[static_cast<std::size_t>(pool)]]; }
 
  private:

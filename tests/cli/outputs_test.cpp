@@ -216,6 +216,18 @@ TEST_CASE("a full disk is called so, with the file, and leaves nothing behind") 
   }
 }
 
+TEST_CASE("a device whose memory holds none of the swept networks is told, and the others are judged") {
+  const TemporaryFolder folder;
+  folder.write("tiny.json",
+               R"({ "devices": [ { "name": "tiny", "kind": "gpu", "peak_flops": { "fp32": 2.85e12 }, "memory_bytes": 1e6,
+    "memory_bandwidth_bytes_per_s": 2.68e10 } ], "instances": [] })");
+  const Ended ended = run_program(folder.path(), {"profile", "--sweep", "cnn", "--networks", "8", "--catalogue", "tiny.json",
+                                                  "--device", "tiny", "--device", "v100", "-o", "p.csv"});
+  CHECK(ended.status == 0);
+  CHECK(has(ended.out, "tiny               0  fewer than three of the networks fit its memory"));
+  CHECK(has(ended.out, "\n  v100"));
+}
+
 TEST_CASE("escape sequences in names do not reach the terminal") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "name": "s\u001b[31m", "description": "d\u001b[2J", "baseline": "m\u001b]0;x\u0007",

@@ -59,6 +59,17 @@ TEST_CASE("samples that come slowly from storage hold up a plan") {
   CHECK(one.evaluate(large, choice)->step_s.expected == without->step_s.expected);
 }
 
+TEST_CASE("where no network of the sweep fits a device's memory nothing is planned on it") {
+  sim::Cluster small = cluster();
+  std::ranges::find(small.devices, "k80", &sim::Device::name)->memory_bytes = 1e6;
+  const EstimatorSet some(small, {.networks = 30});
+  CHECK(some.of_pool(0).empty());
+  const sim::CostRules costs;
+  const Recommendation r = Recommender(small, costs, some).recommend(job(), {}, Goal::cost);
+  REQUIRE(r.best);
+  CHECK(r.best->pool == 1);
+}
+
 TEST_CASE("the recommendation equals brute force over all choices") {
   rc::prop("least energy, money or time", [] {
     PlanLimits limits;

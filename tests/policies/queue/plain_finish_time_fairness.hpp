@@ -8,6 +8,7 @@
 
 #include "policies/queue/finish_time_fairness.hpp"
 #include "policies/queue/job_plan.hpp"
+#include "policies/queue/stays.hpp"
 
 class PlainFinishTimeFairness final : public rehearse::sim::Queue {
  public:
@@ -62,6 +63,7 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
     }
     for (const rehearse::sim::JobSlot slot : view.ended) {
       leases_.remove(slot);
+      stays_.forget(slot);
       if (slot >= entries_.size() || entries_[slot].pool < 0) continue;
       --pools_[static_cast<std::size_t>(entries_[slot].pool)].jobs;
       entries_[slot] = {};
@@ -88,11 +90,17 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
             .slot = slot};
   }
 
-  std::vector<rehearse::sim::JobSlot> expired(const rehearse::sim::QueueView& view) const {
-    std::vector<rehearse::sim::JobSlot> slots;
-    for (const rehearse::policies::OrderedQueue::Item& lease : leases_) {
-      if (lease.key > view.now_s) break;
-      if (view.jobs[lease.slot].service.state == rehearse::sim::JobState::running) slots.push_back(lease.slot);
+  std::vector<rehearse::sim::JobSlot> expired(const rehearse::sim::QueueView& view) {
+    std::vector<rehearse::sim::JobSlot> over, slots;
+    for (const rehearse::policies::OrderedQueue::Item& lease : leases_)
+      if (lease.key <= view.now_s && view.jobs[lease.slot].service.state == rehearse::sim::JobState::running)
+        over.push_back(lease.slot);
+    for (const rehearse::sim::JobSlot slot : over) {
+      const double until_s = stays_.until_s(view.jobs[slot], slot, parameters_.lease_s);
+      if (until_s > view.now_s)
+        leases_.put(slot, until_s, view.jobs[slot].number);
+      else
+        slots.push_back(slot);
     }
     return slots;
   }
@@ -113,6 +121,7 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
     for (const rehearse::sim::JobSlot slot : expired) {
       bids.push_back(bid(view, slot));
       plan_.set(view, slot, -1);
+      stays_.take(slot);
       leases_.remove(slot);
     }
     const auto offered =
@@ -134,5 +143,6 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
   std::vector<Pool> pools_;
   std::vector<Entry> entries_;
   rehearse::policies::OrderedQueue leases_;
+  rehearse::policies::Stays stays_;
   double counted_s_ = 0;
 };
