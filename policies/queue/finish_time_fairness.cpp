@@ -93,16 +93,18 @@ bool FinishTimeFairness::some_left() const {
 }
 
 std::vector<sim::JobSlot> FinishTimeFairness::expired(const sim::QueueView& view) {
-  std::vector<sim::JobSlot> slots, prolonged;
+  std::vector<sim::JobSlot> slots;
+  std::vector<OrderedQueue::Item> prolonged;
   for (const OrderedQueue::Item& lease : leases_) {
     if (lease.key > view.now_s) break;
     const sim::QueueJob& job = view.jobs[lease.slot];
     if (job.service.state != sim::JobState::running) continue;
-    const bool stays = stays_.until_s(job, lease.slot, parameters_.lease_s) > view.now_s;
-    (stays ? prolonged : slots).push_back(lease.slot);
+    if (const double until_s = stays_.until_s(job, lease.slot, parameters_.lease_s); until_s > view.now_s)
+      prolonged.push_back({until_s, job.number, lease.slot});
+    else
+      slots.push_back(lease.slot);
   }
-  for (const sim::JobSlot slot : prolonged)
-    leases_.put(slot, stays_.until_s(view.jobs[slot], slot, parameters_.lease_s), view.jobs[slot].number);
+  for (const OrderedQueue::Item& lease : prolonged) leases_.put(lease.slot, lease.key, lease.number);
   return slots;
 }
 
@@ -132,7 +134,6 @@ void FinishTimeFairness::take_bids(const sim::QueueView& view, const std::vector
     join(slot);
     bids_.back().worth = rho(entries_[slot], view.now_s);
     plan_.set(view, slot, -1);
-    stays_.take(slot);
     leases_.remove(slot);
   }
 }
@@ -174,6 +175,8 @@ void FinishTimeFairness::decide(const sim::QueueView& view, sim::QueueAnswer& an
     const std::vector<sim::JobSlot> over = expired(view);
     const auto fits = [this](const Bid& bid) { return may_fit(entries_[bid.slot]); };
     if (!over.empty() || (some_left() && std::any_of(bids_.begin(), bids_.end(), fits))) auction(view, over);
+    for (const sim::JobSlot slot : over)
+      if (plan_.of(slot) < 0) stays_.take(slot);
   }
   plan_.act(view, answer);
   if (plan_.unplanned().empty()) return;

@@ -10,8 +10,8 @@ namespace rehearse::policies {
 
 class Stays {
  public:
-  /// Until when the job should be left alone, who has been in vain n times in a row: 2^n rounds after it got what it holds. 0: as
-  /// the discipline likes. To be asked before anything is taken from a job.
+  /// Until when the job should be left alone, who has lost what it held in vain n times: 2^n rounds after it got what it holds.
+  /// 0: as the discipline likes. To be asked before anything is taken from a job.
   double until_s(const sim::QueueJob& job, sim::JobSlot slot, double round_s) {
     const sim::Service& service = job.service;
     if (service.state != sim::JobState::starting && service.state != sim::JobState::running) return 0;

@@ -13,8 +13,7 @@ namespace rehearse::sim {
 void run_one_date(EventQueue& events, EventHandler& handler) {
   const double now_s = events.next_date();
   for (std::size_t round = 0; !events.empty() && events.next_date() == now_s; ++round) {
-    check(round < kMaxRounds || round < kMaxRounds + kRoundsPerJob * handler.jobs(), "endless rounds of decisions at one date",
-          now_s);
+    check(round < kMaxRounds + kRoundsPerJob * handler.jobs(), "endless rounds of decisions at one date", now_s);
     while (!events.empty() && events.next_date() == now_s) handler.handle(events.pop());
     handler.decide(now_s);
   }

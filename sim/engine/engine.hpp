@@ -20,10 +20,10 @@ class EventHandler {
   virtual std::size_t jobs() const { return 0; }
 };
 
-inline constexpr int kMaxRounds = 1000;
+inline constexpr std::size_t kMaxRounds = 1000;
 /// Where the first in line alone makes running jobs give way, each that waits has a round in which it asks and one in which it
 /// starts, and so may those that it stops.
-inline constexpr int kRoundsPerJob = 4;
+inline constexpr std::size_t kRoundsPerJob = 4;
 
 /// Handles every event at the first date in the queue, then asks for decisions, until nothing more happens at that date.
 void run_one_date(EventQueue& events, EventHandler& handler);

@@ -98,6 +98,17 @@ class BooksTest(unittest.TestCase):
                 json.dump(value, file)
         return break_it
 
+    def in_events(self, change):
+        """`change(lines)` in place."""
+        def break_it(folder):
+            path = os.path.join(folder, "events.jsonl")
+            with open(path, encoding="utf-8") as file:
+                lines = file.readlines()
+            change(lines)
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        return break_it
+
     def test_whole_results_hold(self):
         self.assertEqual(books.mistakes(self.results), [])
 
@@ -132,14 +143,7 @@ class BooksTest(unittest.TestCase):
 
     def test_events(self):
         def without(event):
-            def change(folder):
-                path = os.path.join(folder, "events.jsonl")
-                with open(path, encoding="utf-8") as file:
-                    lines = file.readlines()
-                lines.remove(next(line for line in lines if f'"event":"{event}"' in line))
-                with open(path, "w", encoding="utf-8") as file:
-                    file.writelines(lines)
-            return change
+            return self.in_events(lambda lines: lines.remove(next(line for line in lines if f'"event":"{event}"' in line)))
 
         for event in ("submitted", "started", "finished", "failed"):
             self.assertIn("events", self.broken(without(event)), event)
@@ -159,15 +163,10 @@ class BooksTest(unittest.TestCase):
 
     def test_pauses(self):
         def pausing(name):
-            def change(folder):
-                path = os.path.join(folder, "events.jsonl")
-                with open(path, encoding="utf-8") as file:
-                    lines = file.readlines()
+            def change(lines):
                 at = next(i for i, line in enumerate(lines) if '"running"' in line)
                 lines.insert(at, json.dumps({**json.loads(lines[at]), "event": name}) + "\n")
-                with open(path, "w", encoding="utf-8") as file:
-                    file.writelines(lines)
-            return change
+            return self.in_events(change)
 
         self.assertIn("pauses", self.broken(pausing("paused")))
         self.assertIn("pauses", self.broken(pausing("resumed")))
@@ -191,15 +190,10 @@ class BooksTest(unittest.TestCase):
 
     def test_nobody_is_on_nodes_that_are_away(self):
         def failing(event, back):
-            def change(folder):
-                path = os.path.join(folder, "events.jsonl")
-                with open(path, encoding="utf-8") as file:
-                    lines = file.readlines()
-                for name, node in ((event, 0), (back, len(lines))):
-                    lines.insert(node, json.dumps({"policy": "manual", "repetition": 0, "time_s": 0 if name == event else 1e9, "event": name, "node": "a/0"}) + "\n")
-                with open(path, "w", encoding="utf-8") as file:
-                    file.writelines(lines)
-            return change
+            def change(lines):
+                for name, at, time_s in ((event, 0, 0), (back, len(lines), 1e9)):
+                    lines.insert(at, json.dumps({"policy": "manual", "repetition": 0, "time_s": time_s, "event": name, "node": "a/0"}) + "\n")
+            return self.in_events(change)
 
         for event, back in (("node_failed", "node_repaired"), ("spot_revoked", "spot_replaced"), ("maintenance_begins", "maintenance_ends")):
             self.assertIn("nobody on nodes that are away", self.broken(failing(event, back)), event)

@@ -20,6 +20,8 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
       const std::vector<rehearse::sim::JobSlot> over = expired(view);
       const bool some_left = std::any_of(plan_.left().begin(), plan_.left().end(), [](int devices) { return devices > 0; });
       if (some_left || !over.empty()) auction(view, over);
+      for (const rehearse::sim::JobSlot slot : over)
+        if (plan_.of(slot) < 0) stays_.take(slot);
     }
     plan_.act(view, answer);
     if (plan_.unplanned().empty()) return;
@@ -121,7 +123,6 @@ class PlainFinishTimeFairness final : public rehearse::sim::Queue {
     for (const rehearse::sim::JobSlot slot : expired) {
       bids.push_back(bid(view, slot));
       plan_.set(view, slot, -1);
-      stays_.take(slot);
       leases_.remove(slot);
     }
     const auto offered =
