@@ -87,7 +87,8 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .stage_rules = scenario.stages,
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition,
-                                 .folder = task.folder.path()});
+                                 .folder = task.folder.path(),
+                                 .at_work = task.at_work});
   const OutputSettings& out = scenario.output;
   const auto is_wanted = [&](Record record) { return is_written(record, task.repetition); };
   sim::NodeRules nodes = scenario.nodes;

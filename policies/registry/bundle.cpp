@@ -193,6 +193,7 @@ sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen>
   std::erase_if(candidates, [&](const sim::Configuration& c) { return !differ_only_in(spec_.free, c, manual); });
   if (candidates.empty()) candidates.push_back(manual);  // so that the job can fail by its own reason
   const std::function<sim::Prediction(const sim::Configuration&)> estimated = [&](const sim::Configuration& c) {
+    if (inputs_.at_work != nullptr) inputs_.at_work->predicted.fetch_add(1, std::memory_order_relaxed);
     return estimate(job, c, *believed_);
   };
   const ConfigureView view{.job = job,

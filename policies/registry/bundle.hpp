@@ -18,6 +18,7 @@
 #include "policies/threads/recommended.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/decisions.hpp"
+#include "sim/replay/replay.hpp"
 #include "workloads/world/world.hpp"
 
 namespace rehearse::policies {
@@ -78,7 +79,8 @@ struct BundleInputs {
   StageRules stage_rules;
   std::uint64_t policy_seed = 0;
   int repetition = 0;
-  std::string folder = {};  ///< for files about strategies that are made elsewhere; empty: none
+  std::string folder = {};         ///< for files about strategies that are made elsewhere; empty: none
+  sim::AtWork* at_work = nullptr;  ///< shows what is predicted; may be null
 };
 
 /// The four strategies of one policy in one run. The inputs must outlive it.

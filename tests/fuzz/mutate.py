@@ -8,6 +8,7 @@ import copy
 import json
 import random
 
+from draw_policies import COSTLY
 from generate import default_schema
 
 NUMBERS = [0, 1, -1, 2, 0.5, -0.0, 1e-300, 1e300, 1e18, 1e21, 2**31 - 1, 2**31, 2**53, 2**63, -(2**63), 8589934592, 8589934593, 1e-9, 0.1, 3600.0, 1e6, 1000001]
@@ -143,8 +144,12 @@ def mutant(rng: random.Random, schema, scenario, others):
 
 def without_long_work(value, key=None):
     """What takes minutes or gigabytes by right is no finding: graphs of thousands of operations, of which some strategies time hundreds of plans,
-    thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings or of tried
-    placements. A whole number may be written as 3600.0."""
+    thousands of repetitions, of jobs or of past runs, of which some strategies hold each against all others, millions of trainings, placements
+    that try a thousand for each configuration of a menu. A whole number may be written as 3600.0."""
+    if key == "place":
+        name = value.get("name") if isinstance(value, dict) else value
+        if isinstance(name, str) and name in COSTLY:
+            value = {"name": name, **COSTLY[name], **(value if isinstance(value, dict) else {})}
     if key in NETWORKS and isinstance(value, dict):
         return {name: MOST_LAYERS if name in DEPTHS and isinstance(part, (int, float)) and MOST_LAYERS < part <= 10_000 else part for name, part in value.items()}
     if isinstance(value, dict):
@@ -153,7 +158,7 @@ def without_long_work(value, key=None):
         return [without_long_work(part, key) for part in value]
     if key == "granularity" and value == "tensorflow":
         return "layers"
-    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 1_000, 1_000_000_000), ("runs", 1_000, 100_000_000),
+    for counted, from_, to in (("repetitions", 20, 10_000), ("count", 2_000, 100_000_000), ("evaluations", 100, 1_000_000_000), ("runs", 1_000, 100_000_000),
                                ("epochs", 10_000, 1_000_000)):
         if key == counted and isinstance(value, (int, float)) and from_ < value <= to:
             return from_

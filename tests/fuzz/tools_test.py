@@ -307,7 +307,14 @@ class MutatorTest(unittest.TestCase):
         self.assertEqual(small, {"jobs": [{"after": ["j0"]}]})
 
     def test_long_work_by_right_is_cut(self):
-        """Whole numbers may be written as 3600.0; fewer than the limit stay, and so does what is too much for the program itself."""
+        """Whole numbers may be written as 3600.0; fewer than the limit stay, and so does what is too much for the program itself. A placement whose
+        evaluations a mutant took away would try a thousand for each configuration that is predicted."""
+        for place in ("rl", {"name": "rl"}, {"name": "rl", "evaluations": None}, {"name": "rl", "evaluations": 3600.0}):
+            cut = without_long_work({"policies": [{"place": place}]})["policies"][0]["place"]
+            self.assertEqual((cut["name"], cut["groups"]), ("rl", 6))
+            self.assertIn(cut["evaluations"], (16, 100, None))
+        for place in ("heft", {"name": ["rl"]}, {}, None, {"name": "rl", "groups": 2, "evaluations": 3}):
+            self.assertEqual(without_long_work({"place": place}), {"place": place})
         for number in (3600, 3600.0):
             self.assertEqual(without_long_work({"repetitions": number, "jobs": [{"count": number}]}), {"repetitions": 20, "jobs": [{"count": 2000}]})
         for scenario in ({"repetitions": 3}, {"repetitions": 1e9}, {"repetitions": True}, {"repetitions": "3600"}):

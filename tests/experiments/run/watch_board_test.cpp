@@ -104,15 +104,19 @@ TEST_CASE("an answer that takes long is told of, again after twice as long, and 
     slow.of(task)->decision = decision;
     ++slow.of(task)->asked;
   };
+  slow.of(1)->predicted = 40;  // for answers before
   ask(1, "queue", 12.5);
   for (; now_s < 100; now_s += 1) {
     ask(0, "configure", now_s);  // another question each second
+    if (now_s > 30 && now_s <= 50) ++slow.of(1)->predicted;
     slow.look();
   }
   // Seen at 0 s: due after 30 and after 60 s.
   REQUIRE(told.size() == 2);
   CHECK(told[0] == "policy \"slow\" has been at one answer for 30 s: queue, at 12.500000 s of simulated time");
-  CHECK(told[1] == "policy \"slow\" has been at one answer for 60 s: queue, at 12.500000 s of simulated time");
+  CHECK(told[1] ==
+        "policy \"slow\" has been at one answer for 60 s: queue (20 configurations predicted so far), at 12.500000 s of "
+        "simulated time");
   slow.of(1)->decision = nullptr;
   slow.of(0)->decision = nullptr;
   for (; now_s < 300; now_s += 1) slow.look();

@@ -51,6 +51,22 @@ sim::Job job(std::string name = "j") {
 
 }  // namespace
 
+TEST_CASE("whoever watches sees how many configurations a strategy has had predicted") {
+  Bundled bundled(small());
+  sim::AtWork at_work;
+  BundleInputs inputs = bundled.inputs();
+  inputs.at_work = &at_work;
+  Bundle manual({.name = "one a job"}, inputs);
+  manual.configure(job(), 0);
+  CHECK(at_work.predicted == 1);
+  manual.configure(job("k"), 0);
+  CHECK(at_work.predicted == 2);
+  Bundle every({.name = "each candidate", .configure = {"random-feasible", {}}}, inputs);
+  const std::size_t candidates = every.configure(job(), 0).ranked.size();
+  REQUIRE(candidates > 10);
+  CHECK(at_work.predicted == 2 + candidates);
+}
+
 TEST_CASE("two strategies of one name are found at the start of the program") {
   CHECK_NOTHROW(check_registry());
   std::vector<QueueEntry> queues = queue_strategies();
