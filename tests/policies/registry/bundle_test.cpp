@@ -56,12 +56,13 @@ TEST_CASE("whoever watches sees how many configurations a strategy has had predi
   sim::AtWork at_work;
   BundleInputs inputs = bundled.inputs();
   inputs.at_work = &at_work;
-  Bundle manual({.name = "one a job"}, inputs);
+  const PolicySpec one{.name = "one a job"}, each{.name = "each candidate", .configure = {"random-feasible", {}}};
+  Bundle manual(one, inputs);
   manual.configure(job(), 0);
   CHECK(at_work.predicted == 1);
   manual.configure(job("k"), 0);
   CHECK(at_work.predicted == 2);
-  Bundle every({.name = "each candidate", .configure = {"random-feasible", {}}}, inputs);
+  Bundle every(each, inputs);
   const std::size_t candidates = every.configure(job(), 0).ranked.size();
   REQUIRE(candidates > 10);
   CHECK(at_work.predicted == 2 + candidates);
