@@ -216,18 +216,16 @@ void SlowAnswers::look() {
     const sim::AtWork& work = at_work_[task];
     Seen& seen = seen_[task];
     const std::uint64_t asked = work.asked.load(std::memory_order_acquire);
-    const std::uint64_t predicted = work.predicted.load(std::memory_order_relaxed);
     const char* const decision = work.decision.load(std::memory_order_relaxed);
     if (decision == nullptr || asked != seen.asked) {
-      seen = {.asked = asked, .predicted = predicted, .since_s = now_s, .due_s = setup_.after_s};
+      seen = {.asked = asked, .since_s = now_s, .due_s = setup_.after_s};
       continue;
     }
     if (now_s - seen.since_s < seen.due_s) continue;
     seen.due_s *= 2;
-    const std::string so_far = predicted > seen.predicted
-                                   ? fmt::format(" ({} predicted so far)",
-                                                 sim::counted(static_cast<double>(predicted - seen.predicted), "configuration"))
-                                   : std::string();
+    const double predicted = static_cast<double>(work.predicted.load(std::memory_order_relaxed));
+    const std::string so_far =
+        predicted > 0 ? fmt::format(" ({} predicted so far)", sim::counted(predicted, "configuration")) : "";
     setup_.tell(fmt::format("{} has been at one answer for {}: {}{}, at {:.6f} s of simulated time", setup_.name(task),
                             sim::time_words(std::floor(now_s - seen.since_s)), decision, so_far,
                             work.date_s.load(std::memory_order_relaxed)));

@@ -135,7 +135,7 @@ class SlowAnswers {
 
  private:
   struct Seen {
-    std::uint64_t asked = 0, predicted = 0;  // when it was asked
+    std::uint64_t asked = 0;
     double since_s = 0, due_s = 0;
   };
   const Setup setup_;

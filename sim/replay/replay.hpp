@@ -26,7 +26,7 @@ struct AtWork {
   std::atomic<const char*> decision = nullptr;  ///< a literal; null between two questions
   std::atomic<double> date_s = 0;
   std::atomic<std::uint64_t> asked = 0;      ///< questions so far
-  std::atomic<std::uint64_t> predicted = 0;  ///< configurations so far that the answers' strategies had predicted
+  std::atomic<std::uint64_t> predicted = 0;  ///< configurations, for this question
 };
 
 struct ReplaySetup {

@@ -276,12 +276,15 @@ class ShownAtWork {
   ShownAtWork(AtWork* at_work, const char* decision, double now_s) : at_work_(at_work) {
     if (at_work_ == nullptr) return;
     before_ = at_work_->decision.load(std::memory_order_relaxed);
+    predicted_before_ = at_work_->predicted.exchange(0, std::memory_order_relaxed);
     at_work_->date_s.store(now_s, std::memory_order_relaxed);
     at_work_->decision.store(decision, std::memory_order_relaxed);
     at_work_->asked.store(at_work_->asked.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   ~ShownAtWork() {
-    if (at_work_ != nullptr) at_work_->decision.store(before_, std::memory_order_relaxed);
+    if (at_work_ == nullptr) return;
+    at_work_->predicted.store(predicted_before_, std::memory_order_relaxed);
+    at_work_->decision.store(before_, std::memory_order_relaxed);
   }
   ShownAtWork(const ShownAtWork&) = delete;
   ShownAtWork& operator=(const ShownAtWork&) = delete;
@@ -289,6 +292,7 @@ class ShownAtWork {
  private:
   AtWork* at_work_;
   const char* before_ = nullptr;
+  std::uint64_t predicted_before_ = 0;
 };
 
 template <class Ask>

@@ -104,7 +104,6 @@ TEST_CASE("an answer that takes long is told of, again after twice as long, and 
     slow.of(task)->decision = decision;
     ++slow.of(task)->asked;
   };
-  slow.of(1)->predicted = 40;  // for answers before
   ask(1, "queue", 12.5);
   for (; now_s < 100; now_s += 1) {
     ask(0, "configure", now_s);  // another question each second

@@ -332,6 +332,8 @@ TEST_CASE("whoever watches sees which question is open, and none between") {
   Rounds queue(10, [&](const QueueView& view, QueueAnswer& answer) {
     seen.push_back(at_work.decision.load());
     CHECK(at_work.date_s == view.now_s);
+    CHECK(at_work.predicted == 0);  // for this question, whatever others had
+    at_work.predicted += 3;
     dates.push_back(view.now_s);
     for (const JobSlot slot : view.queued) answer.starts.push_back({.job = slot, .entry = 0});
   });
@@ -340,5 +342,6 @@ TEST_CASE("whoever watches sees which question is open, and none between") {
   CHECK(seen == std::vector<std::string>(dates.size(), "queue"));
   CHECK(dates == std::vector<double>{0, 10, 20, 25});  // rounds, and the job's end; nobody is asked after the last
   CHECK(at_work.decision.load() == nullptr);
+  CHECK(at_work.predicted == 0);
   CHECK(at_work.asked >= 4);
 }
