@@ -238,6 +238,17 @@ TEST_CASE("bounds hold the truth at least as often as they say") {
   CHECK(held >= 0.8 * points);
 }
 
+TEST_CASE("of runs that were cut off the longest says how long it takes at least") {
+  const auto cut = [](double epoch_s) {
+    PastRun run = timed(2, 64, epoch_s);
+    run.censored = true;
+    return run;
+  };
+  const TimeEnvelope envelope(std::vector{cut(60), cut(100), cut(80)}, kExact);
+  CHECK(seconds(envelope, 2, 64).low == Approx(100));
+  CHECK(std::isinf(seconds(envelope, 2, 64).high));
+}
+
 TEST_CASE("the publication's recipe bounds the epochs until a run refutes it") {
   // 100 epochs at batch 128: no more at smaller batches, at most in proportion at larger ones, no promise beyond twice the batch.
   const EpochEnvelope alone(std::vector{recipe(128, 100)}, kExact);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/policies/queue/jobs_by_hand.hpp"
+#include "tests/sim/replay/toy_queues.hpp"
 
 using namespace rehearse::policies;
 using namespace toy;
@@ -121,6 +122,35 @@ TEST_CASE("slurm: who overtakes must let go of what is reserved, on the devices 
   CHECK(world.keeper.of("c").start_s == 10);
   CHECK(world.keeper.of("d").start_s == 2);
   CHECK(world.keeper.of("e").start_s == 15);
+}
+
+TEST_CASE("slurm: what is planned once at a date is not planned again at that date", "[slurm]") {
+  // One GPU, a plan each 10 s. At 10 it goes to m, whose batch does not fit: m fails at once. The next plan finds it free, for y.
+  World world = one_node(1);
+  world.menus.menu.ranked = {choice(0, 1, 2000)};
+  world.menus.menu.ranked[0].predicted.time_s = 5;
+  Slurm queue({.interval_s = 1000, .backfill = true, .backfill_interval_s = 10, .resolution_s = 1, .precision_s = 0});
+  Job m = with_walltime(rigid("m", 5, 1, 5), 5), y = with_walltime(rigid("y", 6, 1, 5), 5);
+  m.profile = &profile();
+  m.work = Work::steps;
+  m.steps = 5;
+  world.run({m, y}, queue);
+  CHECK(world.keeper.of("m").reason == FailureReason::out_of_memory);
+  CHECK(world.keeper.of("m").end_s == 10);
+  CHECK(world.keeper.of("y").start_s == 20);
+}
+
+TEST_CASE("slurm: who can be planned only after another's reservation has one of its own", "[slurm]") {
+  // 3 GPUs, by number. a has 0 1 until 10, and 2 is free. b wants 0 1 from 10 to 20. c wants all three: from 20 to 40, since b's
+  // reservation leaves one until then. d (1 GPU) would run on 2 from 3 to 28, and starts when c is done.
+  World world = one_node(3);
+  Slurm queue({.backfill = true, .backfill_interval_s = 1, .resolution_s = 1, .precision_s = 0});
+  world.run({with_walltime(rigid("a", 0, 2, 10), 10), with_walltime(rigid("b", 1, 2, 10), 10),
+             with_walltime(rigid("c", 2, 3, 20), 20), with_walltime(rigid("d", 3, 1, 25), 25)},
+            queue);
+  CHECK(world.keeper.of("b").start_s == 10);
+  CHECK(world.keeper.of("c").start_s == 20);
+  CHECK(world.keeper.of("d").start_s == 40);
 }
 
 TEST_CASE("slurm: who would end just when a reservation begins does not start before it", "[slurm]") {

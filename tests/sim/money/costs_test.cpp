@@ -75,3 +75,41 @@ TEST_CASE("a job that names a pool gets that one or none, another the first that
   CHECK(pool_of(5, unnamed.pool) == 1);
   CHECK(pool_of(9, unnamed.pool) == std::nullopt);
 }
+
+TEST_CASE("an instance without GPUs is one worker") {
+  Cluster c = four_gpus();
+  c.instances.push_back({.name = "host"});
+  c.pools.push_back({.name = "hosts", .instance = 1, .nodes = 1});
+  CHECK(workers_per_node(c, 0) == 4);
+  CHECK(workers_per_node(c, 1) == 1);
+}
+
+TEST_CASE("a job waits for its nodes to boot where it needs more than are there for it") {
+  Cluster c = four_gpus();
+  c.pools[0].nodes = 4;
+  c.pools[0].autoscale = Autoscale{.min_nodes = 1, .boot_s = 90};
+  const auto workers = [](int count) { return Configuration{.groups = {{.pool = 0, .workers = count}}}; };
+  CHECK(boot_seconds(c, nullptr, workers(4)) == 0);  // the node that is always there
+  CHECK(boot_seconds(c, nullptr, workers(5)) == 90);
+  const Configuration held = workers(7);  // on two nodes
+  CHECK(boot_seconds(c, &held, workers(8)) == 0);
+  CHECK(boot_seconds(c, &held, workers(9)) == 90);
+  c.pools[0].autoscale.reset();
+  CHECK(boot_seconds(c, nullptr, workers(16)) == 0);
+}
+
+TEST_CASE("what a job of a trace is predicted to take and to cost is what its row says") {
+  const Cluster c = four_gpus();
+  Job job{.work = Work::rigid, .gpus = 2, .duration_s = 1800};
+  const auto usd = [&](Billing billing) {
+    const Menu menu = rigid_menu(job, c, {.billing = billing});
+    REQUIRE(menu.ranked.size() == 1);
+    CHECK(menu.ranked[0].predicted.time_s == 1800);
+    return menu.ranked[0].predicted.cost_usd;
+  };
+  CHECK(usd(Billing::allocated) == Approx(3.6 * 0.5 * 2 / 4));  // two of the node's four for half an hour
+  CHECK(usd(Billing::node) == Approx(3.6 * 0.5));
+  job.gpus = 1;
+  job.gpu_fraction = 0.25;
+  CHECK(usd(Billing::allocated) == Approx(3.6 * 0.5 / 4 * 0.25));
+}

@@ -147,3 +147,17 @@ TEST_CASE("random jobs: both solvers agree, no link carries too much, and nobody
     }
   });
 }
+
+TEST_CASE("a node on which a job has workers of two groups is one card of its ring") {
+  // It asks for 12 of the card's 10; another for 12, too: 5 each.
+  JobNetwork network(racks(3, 1), NetworkSolver::fast);
+  Configuration two_groups = kOnePool;
+  two_groups.groups.push_back(two_groups.groups.front());
+  network.join(0, two_groups, {{{0, 1}}, {{0, 1}, {1, 1}}}, 12);
+  network.solve();
+  CHECK(network.share(0) == 10.0 / 12);
+  network.join(1, kOnePool, on({0, 2}), 12);
+  network.solve();
+  CHECK(network.share(0) == 5.0 / 12);
+  CHECK(network.share(1) == 5.0 / 12);
+}

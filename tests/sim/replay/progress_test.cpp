@@ -65,6 +65,24 @@ TEST_CASE("a queue that is woken for ever and starts nothing: the run ends, and 
       "forever: job \"a\" for 2 of pool \"pool0\" (8 of 8 free, 0 of 2 nodes away), job \"b\" for job \"a\"");
 }
 
+TEST_CASE("of those that wait three are named, and how many more there are") {
+  const auto told = [](int jobs) {
+    World world{.cluster = cluster({{1, 1}})};
+    Rounds queue(60, nothing());
+    std::vector<Job> waiting;
+    for (int i = 0; i < jobs; ++i) waiting.push_back(rigid("j" + std::to_string(i), 0, 1, 1));
+    std::string error;
+    try {
+      world.run(waiting, queue);
+    } catch (const PolicyError& e) {
+      error = e.what();
+    }
+    return error.substr(std::min(error.size(), error.find("job \"j2\"")));
+  };
+  CHECK(told(3) == "job \"j2\" for 1 of pool \"pool0\" (1 of 1 free, 0 of 1 nodes away)");
+  CHECK(told(5) == told(3) + " and 2 more");
+}
+
 TEST_CASE("what nobody does is counted from the last job's end on") {
   // A round a minute, of which the one at 0 starts the first job. It ends at 90, the first date without an end; the 10,000th is
   // 9,999 minutes later, the 20,000th after 19,999.
@@ -112,6 +130,24 @@ TEST_CASE("a job whose start-up each maintenance interrupts: the run ends") {
   CHECK_THROWS_WITH(world.run({stepping("a", 0, 10)}, queue),
                     Catch::Matchers::Contains("at 999990.000000 s: since 499990.000000 s no job has come, ended or got any "
                                               "further: whoever is started is stopped before it gets any further, and 1 wait"));
+}
+
+TEST_CASE("a job that its queue throws back to where it was gets no further") {
+  // Rounds of 10 s. At 20 of each 90 s the queue stops the job, which loses what it did; at 30 it starts the job, which starts up
+  // until 40. With the date at which the devices are let go these are ten decisions in 90 s, and nine in the first 90: the
+  // 10,000th is at 90,000, and the looks after it are 90,000 s apart. At each the job has done 50 of its 100 s.
+  World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 10, .checkpoint_s = 0}};
+  world.checkpoints.preemption = Preemption::lose;
+  world.menus.menu.ranked = {choice(0, 1, 100)};
+  Rounds queue(10, [](const QueueView& view, QueueAnswer& answer) {
+    const double of_90_s = std::fmod(view.now_s, 90);
+    if (of_90_s == 30) answer.starts.push_back({.job = 0, .entry = 0});
+    if (of_90_s == 20 && view.jobs[0].service.state == JobState::running) answer.preempts.push_back(0);
+  });
+  CHECK_THROWS_WITH(
+      world.run({stepping("a", 0, 100)}, queue),
+      Catch::Matchers::Contains("at 270000.000000 s: since 180000.000000 s no job has come, ended or got any further: "
+                                "whoever is started is stopped before it gets any further, and 1 wait"));
 }
 
 TEST_CASE("a job whose nodes fail before it gets any further ends by its last restart, however many rounds its queue has") {
@@ -318,6 +354,8 @@ TEST_CASE("how far a run is is told through the rounds of a job too, not only at
   // 35,000 rounds: after each 10,000, and at the end.
   REQUIRE(told.size() == 4);
   CHECK(told[0].jobs_running == 1);
+  CHECK(told[0].allocated_devices == 1);
+  CHECK(told[0].devices == 1);
   CHECK(told[2].jobs_ended == 0);
   CHECK(told[0].time_s == Approx(100).margin(0.1));
   CHECK(told[2].time_s == Approx(300).margin(0.1));

@@ -72,6 +72,11 @@ class Scripted final : public Queue {
   void decide(const QueueView& view, QueueAnswer& answer) override { script(view, answer); }
 };
 
+class TwoReplicas final : public Place {
+ public:
+  StepPlan place(const PlaceView&) override { return {.replicas = 2}; }
+};
+
 }  // namespace
 
 TEST_CASE("first come, first served: nobody overtakes") {
@@ -140,6 +145,19 @@ TEST_CASE("a training job pays for start-up, epochs and evaluations, and stops a
   CHECK(record.cost.switch_usd == Approx(30 * 0.0005));
   CHECK(record.energy_j == Approx(2 * (100 * 30 + 200 * 6.75)));
   CHECK(world.keeper.events == std::vector<std::string>{"t submitted", "t started", "t running", "t finished"});
+}
+
+TEST_CASE("more than a million epochs, or none, are trained for nobody") {
+  World world{.cluster = cluster({{1, 1}})};
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  world.menus.menu.ranked[0].predicted.epochs = 0;
+  Fifo fifo;
+  Job long_one = training("long", 0), budget = training("budget", 0);
+  long_one.epochs = 1'000'001;
+  budget.target_accuracy = 0.9;
+  budget.stop = Stop::budget;
+  for (const Job& job : {long_one, budget})
+    CHECK_THROWS_WITH(world.run({job}, fifo), Catch::Matchers::Contains("the number of epochs to train must lie in (0, 1e6]"));
 }
 
 TEST_CASE("caps: the job's epochs, the default, or the policy's budget") {
@@ -331,6 +349,10 @@ TEST_CASE("bad answers of a policy name policy, job and time") {
   complains("1 jobs waiting forever", queue);
   queue.script = [](const QueueView&, QueueAnswer&) { throw std::runtime_error("lost its way"); };
   complains("lost its way", queue);
+  TwoReplicas places;
+  world.places = &places;
+  Fifo starts;
+  complains("2 replicas for the 1 workers of a node", starts);
 }
 
 TEST_CASE("whatever a queue does, jobs end once, work is conserved and the books balance") {

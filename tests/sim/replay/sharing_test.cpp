@@ -217,3 +217,45 @@ TEST_CASE("attained service counts the part of the device") {
   CHECK(world.keeper.of("b").start_s == 10);
   CHECK(world.keeper.of("a").end_s == 35);
 }
+
+TEST_CASE("a shared device has room for what its tenants leave of it and of its memory, while its node is there") {
+  DeviceShares shares(10);
+  const int device = shares.open(3);
+  shares.put(device, {.fraction = 0.5, .memory_bytes = 4});
+  CHECK(shares.has_room(device, {.fraction = 0.5, .memory_bytes = 6}));
+  CHECK(!shares.has_room(device, {.fraction = 0.75, .memory_bytes = 6}));
+  CHECK(!shares.has_room(device, {.fraction = 0.5, .memory_bytes = 7}));
+  CHECK(!shares.has_room(device + 1, {.fraction = 0.1}));  // not open
+  shares.set_out(3, true);
+  CHECK(!shares.has_room(device, {.fraction = 0.5, .memory_bytes = 6}));
+}
+
+TEST_CASE("a model's speed beside another is the mean over those with which it was set") {
+  SharingRules rules;
+  rules.set("x", "y", 2);
+  rules.set("x", "z", 4.0 / 3);
+  rules.set("x", "w", 1, 4);  // on devices of pool 1, for types
+  const Profile of_data{.model = "x", .dataset = "d"}, other{.model = "y", .dataset = "d"};
+  CHECK(rules.mean_speed({.profile = &of_data, .work = Work::train}, 1) == Approx((1.0 / 2 + 3.0 / 4) / 2));
+  CHECK(rules.mean_speed({.profile = &kX, .work = Work::train}, 0) == Approx((1.0 / 2 + 3.0 / 4) / 2));
+  CHECK(rules.mean_speed({.profile = &kX, .work = Work::train}, 1) == Approx((1.0 / 2 + 3.0 / 4 + 1.0 / 4) / 3));
+  CHECK(rules.mean_speed({.profile = &other, .work = Work::train}, 0) == Approx(1 / kMeasuredSlowdown));
+  CHECK(rules.mean_speed({.work = Work::rigid}, 0) == 1);
+}
+
+TEST_CASE("epochs that diverge beside another job are lost as long as they took") {
+  // Three epochs of two steps, each step twice as long: 12 s on half of a GPU.
+  World world{.cluster = cluster({{1, 1}})};
+  world.sharing.set("x", "y", 2);
+  world.menus.menu.ranked = {choice(0, 1, 50)};
+  world.menus.menu.ranked[0].configuration.learning_rate = 9;
+  world.menus.menu.ranked[0].configuration.share = {.fraction = 0.5};
+  Job x{.name = "x", .profile = &kX, .work = Work::train, .epochs = 5};
+  x.gpu_fraction = 0.5;
+  Fifo queue;
+  world.run({x, part("y", &kY, 0, 0.5, 100)}, queue);
+  const JobRecord& record = world.keeper.of("x");
+  CHECK(record.reason == FailureReason::cannot_converge);
+  CHECK(record.end_s == Approx(12));
+  CHECK(record.cost.lost_usd == Approx(0.5 * 0.001 * 12));
+}

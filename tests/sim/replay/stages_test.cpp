@@ -124,6 +124,19 @@ TEST_CASE("what a strategy is told at the end of a stage") {
   CHECK(staged.seen[1].cost_usd == Approx(0.015 + 0.0025));
 }
 
+TEST_CASE("a strategy is told how long steps took where they had to wait for their input") {
+  // A step of 1 s reads 15 bytes, of which the file system gives 10 a second.
+  World world{.cluster = cluster({{1, 1}})};
+  world.cluster.storage_bandwidth_bytes_per_s = 10;
+  world.steps.input_bytes = 15;
+  Staged staged;
+  staged.menus = {{.ranked = {until(2, choice(0, 1, 100))}}, {.ranked = {choice(0, 1, 100)}}};
+  Fifo fifo;
+  world.run({four_epochs("t")}, fifo, &staged);
+  REQUIRE(staged.seen.size() == 1);
+  CHECK(staged.seen[0].step_s == Approx(1.5));
+}
+
 TEST_CASE("what a strategy is told of money has the parameter servers of the stage in it") {
   // Two servers at 3.6 dollars an hour: 0.002 dollars a second beside the GPU's 0.001, from 3 s on; 5 + 2 x 1.25 s.
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 5, .checkpoint_s = 2, .parameter_server_usd_per_hour = 3.6}};

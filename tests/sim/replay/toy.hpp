@@ -168,6 +168,7 @@ struct World {
   Infeasible infeasible = Infeasible::best_effort;
   bool samples = false;
   Recorder* recorder = nullptr;  ///< null: the keeper
+  Place* places = nullptr;       ///< null: data-parallel
   NetworkSolver network_solver = NetworkSolver::fast;
   std::function<void(const ReplayProgress&)> on_progress = {};
   AtWork* at_work = nullptr;
@@ -182,7 +183,7 @@ struct World {
                             .models = {&steps, &tenths},
                             .policy = {.name = "toy",
                                        .configure = configure != nullptr ? configure : &menus,
-                                       .place = &place,
+                                       .place = places != nullptr ? places : &place,
                                        .threads = &threads,
                                        .queue = &queue},
                             .sources = {&source},

@@ -104,6 +104,23 @@ TEST_CASE("a queue sees what a job holds, has had and still needs") {
   CHECK(queue.calls > 5);
 }
 
+TEST_CASE("what is left of a job that starts again: first what it has lost, then its work") {
+  // A quarter done before; it holds devices from 43 on, of which 30 s are for what was lost. Its work takes 40 s with its entry.
+  QueueJob job{.job = {.name = "j"}, .menu = {{.ranked = {choice(0, 1, 1)}}}};
+  job.menu.ranked[0].predicted.time_s = 40;
+  job.service = {.state = JobState::running, .entry = 0, .held_since_s = 43, .restart_s = 30, .fraction_done = 0.25};
+  const auto left = [&](double now_s) {
+    const WorkLeft left = job.left_at(now_s);
+    return std::pair(left.restart_s, left.part);
+  };
+  CHECK(left(53) == std::pair(20.0, 0.75));
+  CHECK(left(73) == std::pair(0.0, 0.75));
+  CHECK(left(83) == std::pair(0.0, 0.5));
+  job.service.state = JobState::checkpointing;
+  job.service.since_s = 83;
+  CHECK(left(90) == std::pair(0.0, 0.5));
+}
+
 TEST_CASE("a checkpoint says when it lets go; what was rejected is told at the same date") {
   World world{.cluster = cluster({{1, 1}}), .costs = {.start_s = 0, .checkpoint_s = 10}};
   world.menus.menu.ranked = {choice(0, 1, 50)};
@@ -200,6 +217,18 @@ TEST_CASE("placements by hand") {
   CHECK(taken(nodes, Placement::spread, 5) == Shares{{0, 2}, {2, 1}, {3, 2}});  // 4,3,4 -> 3,3,3 -> lowest index first
   CHECK(nodes.has_node_with(2));
   CHECK(!nodes.has_node_with(3));
+}
+
+TEST_CASE("free devices that a job cannot use, by hand") {
+  // Nodes with 1, 2 and 4 of 4 free.
+  Nodes nodes(3, 4);
+  const std::vector<NodeShare> held{{0, 3}, {1, 2}};
+  nodes.take(held);
+  CHECK(nodes.unusable_for(1) == 0);
+  CHECK(nodes.unusable_for(2) == 1);
+  CHECK(nodes.unusable_for(3) == 1 + 2);
+  CHECK(nodes.unusable_for(4) == 1 + 2);
+  CHECK(nodes.unusable_for(9) == 1 + 2);  // whole nodes, and what is left over may go beside others
 }
 
 TEST_CASE("network-aware placement by hand") {
