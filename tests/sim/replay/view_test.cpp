@@ -110,8 +110,8 @@ TEST_CASE("what is left of a job that starts again: first what it has lost, then
   job.menu.ranked[0].predicted.time_s = 40;
   job.service = {.state = JobState::running, .entry = 0, .held_since_s = 43, .restart_s = 30, .fraction_done = 0.25};
   const auto left = [&](double now_s) {
-    const WorkLeft left = job.left_at(now_s);
-    return std::pair(left.restart_s, left.part);
+    const WorkLeft at = job.left_at(now_s);
+    return std::pair(at.restart_s, at.part);
   };
   CHECK(left(53) == std::pair(20.0, 0.75));
   CHECK(left(73) == std::pair(0.0, 0.75));
