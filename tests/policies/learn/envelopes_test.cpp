@@ -279,3 +279,11 @@ TEST_CASE("a learner of bounds: limits against the upper ones and their margins,
   CHECK(accuracies->accuracy(run, 50).safe == Approx(0.4).margin(1e-5));
   CHECK(accuracies->accuracy(run, 50).smooth == Approx(0.5).margin(1e-5));
 }
+
+TEST_CASE("what a recipe's epochs reach is no more than all") {
+  // 100 epochs at batch 128, whatever accuracy is wanted.
+  const auto accuracies = EnvelopeLearner(kExact, {.time = 0, .epochs = 0}).accuracies(std::vector{recipe(128, 100)}, false);
+  const PlannedRun run{.workers = 1, .batch_size = 128, .samples = kEpochSamples};
+  CHECK(accuracies->accuracy(run, 101).safe == Approx(1).margin(1e-5));
+  CHECK(accuracies->accuracy(run, 99).safe == Approx(0).margin(1e-5));
+}
