@@ -26,9 +26,10 @@ struct JobField;
 /// NaN are not given.
 struct TraceJob {
   std::string job_id, job_type, model, dataset, user, pool, precision, lr_rule, recipe, objective, stop, on_deadline;
-  std::string gpu_type, partition, after_failed, status;
+  std::string gpu_type, partition, qos, account, after_failed, status;
   std::vector<std::string> after;
-  double submit_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven, walltime_s = kNotGiven;
+  double submit_s = kNotGiven, eligible_s = kNotGiven, start_s = kNotGiven, duration_s = kNotGiven, deadline_s = kNotGiven;
+  double walltime_s = kNotGiven, nodes = kNotGiven;
   double gpus = kNotGiven, gpu_fraction = kNotGiven, max_accumulation = kNotGiven, cpus = kNotGiven, memory_bytes = kNotGiven;
   double batch_size = kNotGiven, epochs = kNotGiven, steps = kNotGiven, target_accuracy = kNotGiven;
   double cost_limit_usd = kNotGiven, priority = kNotGiven, readings = kNotGiven;
@@ -83,11 +84,12 @@ class TraceReader {
 /// Up to here dates lie on their grid of 2^-20 s exactly, as 53 bits hold them; 272 years.
 inline constexpr double kLastDate_s = 0x1p33;
 
-inline constexpr sim::NumberRange kDates{.low = 0, .high = kLastDate_s};                            ///< submit_s
+inline constexpr sim::NumberRange kDates{.low = 0, .high = kLastDate_s};  ///< submit_s, eligible_s, start_s
 inline constexpr sim::NumberRange kDurations{.low = 0, .high = kLastDate_s, .low_excluded = true};  ///< duration_s, deadline_s
 inline constexpr sim::NumberRange kMoney{.low = 0, .low_excluded = true};                           ///< cost_limit_usd
 inline constexpr sim::NumberRange kAccumulations{.low = 1, .high = 1024};                           ///< whole
 inline constexpr sim::NumberRange kGpuCounts{.low = 1, .high = 1e6};                                ///< whole
+inline constexpr sim::NumberRange kNodeCounts{.low = 1, .high = 1e6};                               ///< whole
 inline constexpr sim::NumberRange kBatchSizes{.low = 1, .high = 1e9};                               ///< whole, samples
 inline constexpr sim::NumberRange kStepCounts{.low = 1};                                            ///< whole
 inline constexpr sim::NumberRange kEpochCounts{.low = 1, .high = 1e6};                              ///< whole

@@ -233,7 +233,12 @@ void TraceStream::read_names() {
 bool TraceStream::scale() {
   double& submit_s = row_.job.submit_s;
   if (!is_given(origin_s_)) origin_s_ = submit_s;
-  if (choices_.scale_load != 1) submit_s = origin_s_ + (submit_s - origin_s_) / choices_.scale_load;
+  if (choices_.scale_load != 1) {
+    const double before_s = submit_s;
+    submit_s = origin_s_ + (submit_s - origin_s_) / choices_.scale_load;
+    row_.job.eligible_s += submit_s - before_s;
+    row_.job.start_s += submit_s - before_s;
+  }
   if (kDates.contains(submit_s)) return true;
   row_.refuse("submit_s", "a date from 0 to 2^33 s also after --scale-load", fmt::format("{}", submit_s));
   return false;
