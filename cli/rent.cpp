@@ -13,20 +13,22 @@
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/jobs/trace_job.hpp"
+#include "traces/networks/network_file.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/steps/graph_builder.hpp"
 
 namespace rehearse::cli {
 
 bool is_job_file(const std::string& path) {
-  if (!path.ends_with(".json")) return false;
+  if (!traces::names_file(path) || !traces::holds_json(path)) return false;
   const sim::JsonDocument document = sim::read_json_file(path);
   bool is_job = false, is_network = false;
   if (document.root().is_object())
     for (const sim::JsonMember member : document.root().members()) {
       const std::string_view key = member.key.text();
       is_job = is_job || key == "model" || key == "network" || key == "dataset" || key == "epochs" || key == "target_accuracy";
-      is_network = is_network || key == "layers" || key == "class_name" || key == "cnn" || key == "rnn" || key == "mlp";
+      is_network =
+          is_network || key == "layers" || key == "class_name" || key == "cnn" || key == "rnn" || key == "mlp" || key == "ops";
     }
   return is_job && !is_network;
 }
@@ -54,13 +56,9 @@ std::vector<std::string> listed_words(const std::string& list) {
   return words;
 }
 
-bool ends_with_any(const std::string& text, std::initializer_list<const char*> ends) {
-  return std::ranges::any_of(ends, [&](const char* end) { return text.ends_with(end); });
-}
-
 /// The options as a job's JSON text, so that they are read and checked as a job's file is.
 std::string job_text(const RentArguments& a) {
-  const bool is_file = ends_with_any(a.model, {".onnx", ".json", ".txt", ".py"});
+  const bool is_file = traces::names_file(a.model);
   if (is_file && a.samples.empty() && a.dataset.empty())
     refuse_missing("--samples",
                    "how many samples an epoch has, as --samples 1.2M: the network's file does not say (or --dataset)");

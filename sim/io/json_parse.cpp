@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/json_tree.hpp"
 #include "sim/io/shown.hpp"
+#include "sim/io/text_input.hpp"
 
 namespace rehearse::sim {
 
@@ -248,6 +248,6 @@ JsonDocument parse_json(std::string text, std::string file) {
   return JsonDocument(parse_json_tree(std::move(text), std::move(file)));
 }
 
-JsonDocument read_json_file(const std::string& path) { return parse_json(read_file(path, kMaxJsonBytes), path); }
+JsonDocument read_json_file(const std::string& path) { return parse_json(read_unpacked(path, kMaxJsonBytes), path); }
 
 }  // namespace rehearse::sim

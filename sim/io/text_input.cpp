@@ -8,12 +8,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/base/errors.hpp"
 #include "sim/io/file.hpp"
+#include "sim/io/foreign_file.hpp"
 
 namespace rehearse::sim {
 
@@ -26,26 +28,11 @@ constexpr std::string_view kXz =
     "7zXZ\0"sv;
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;
 
-/// What the file is, when it is none of ours; empty when it may be text.
-std::string_view stranger(std::string_view head) {
-  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"PK\x03\x04", "a zip archive: unpack it first"},          {"BZh", "a bzip2 file: unpack it first"},
-      {"\x28\xB5\x2F\xFD", "a zstd file: unpack it first"},      {"7z\xBC\xAF", "a 7z archive: unpack it first"},
-      {"\xFF\xFE", "text in UTF-16: convert it to UTF-8 first"}, {"\xFE\xFF", "text in UTF-16: convert it to UTF-8 first"},
-      {"PAR1", "a Parquet file: write it as CSV first"},
-  };
-  for (const auto& [magic, what] : kKinds)
-    if (head.starts_with(magic)) return what;
-  // POSIX.1-2017, pax, "ustar Interchange Format": the magic stands at 257.
-  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
-  return {};
-}
-
 }  // namespace
 
 class ByteSource::State {
  public:
-  explicit State(const std::string& path) : path_(path) {
+  State(const std::string& path, std::string_view expected) : path_(path) {
     InputFile file(path);
     gzip_.reset(::gzdopen(file.release(), "rb"));
     check(gzip_ != nullptr, "gzdopen has no memory");
@@ -55,9 +42,10 @@ class ByteSource::State {
       start_xz();
       read_head();
     }
-    if (const std::string_view what = stranger(head()); !what.empty())
-      throw InputError(
-          Mistake{.file = path_, .expected = "a text file, plain or compressed with gzip or xz", .found = std::string(what)});
+    if (const std::string_view what = foreign_file(head(), path_); !what.empty())
+      throw InputError(Mistake{.file = path_,
+                               .expected = fmt::format("{}, plain or compressed with gzip or xz", expected),
+                               .found = std::string(what)});
   }
 
   std::size_t read(char* into, std::size_t count) {
@@ -143,19 +131,37 @@ class ByteSource::State {
 
   std::string path_;
   std::unique_ptr<gzFile_s, Close> gzip_;  ///< gives other files as they are
-  std::array<char, 512> head_{};
+  std::array<char, kHeadBytes> head_;
   std::size_t head_begin_ = 0, head_end_ = 0;
   bool is_xz_ = false, xz_ended_ = false, packed_ended_ = false;
   Xz xz_;
   std::vector<char> packed_;
 };
 
-ByteSource::ByteSource(const std::string& path) : state_(std::make_unique<State>(path)) {}
+ByteSource::ByteSource(const std::string& path, std::string_view expected) : state_(std::make_unique<State>(path, expected)) {}
 ByteSource::~ByteSource() = default;
 ByteSource::ByteSource(ByteSource&&) noexcept = default;
 ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
 
 std::size_t ByteSource::read(char* into, std::size_t count) { return state_->read(into, count); }
+
+std::string read_unpacked(const std::string& path, std::size_t max_bytes, std::string_view expected) {
+  ByteSource source(path, expected);
+  std::error_code none;
+  const std::uintmax_t announced = std::filesystem::file_size(path, none);  // of a pipe none
+  std::string bytes;
+  bytes.resize(std::max(kHeadBytes, none ? 0 : static_cast<std::size_t>(std::min<std::uintmax_t>(announced, max_bytes))) + 1);
+  std::size_t used = 0;
+  while (const std::size_t got = source.read(bytes.data() + used, bytes.size() - used)) {
+    used += got;
+    if (used > max_bytes)
+      throw InputError(
+          Mistake{.file = path, .expected = fmt::format("a file of at most {} MiB", max_bytes >> 20), .found = "a larger one"});
+    if (used == bytes.size()) bytes.resize(2 * used);
+  }
+  bytes.resize(used);
+  return bytes;
+}
 
 LineReader::LineReader(const std::string& path)
     : path_(path), source_(path), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {

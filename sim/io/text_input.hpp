@@ -16,9 +16,9 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class ByteSource {
  public:
-  /// Throws InputError when the file cannot be read, or is something else in disguise: an archive, a file compressed otherwise,
-  /// text in UTF-16 (what to do about it is in the message).
-  explicit ByteSource(const std::string& path);
+  /// Throws InputError when the file cannot be read, or has a format of its own (sim/io/foreign_file.hpp): an archive, a table
+  /// that is no text, a network's weights. `expected`: what the file should be instead.
+  explicit ByteSource(const std::string& path, std::string_view expected = "a text file");
   ~ByteSource();
   ByteSource(ByteSource&&) noexcept;
   ByteSource& operator=(ByteSource&&) noexcept;
@@ -31,6 +31,10 @@ class ByteSource {
   class State;
   std::unique_ptr<State> state_;
 };
+
+/// All bytes of a file, unpacked where they are compressed. Throws InputError as ByteSource does, and when there are more than
+/// `max_bytes`.
+std::string read_unpacked(const std::string& path, std::size_t max_bytes, std::string_view expected = "a text file");
 
 // The lines of a text file, plain or compressed with gzip or xz, one at a time.
 

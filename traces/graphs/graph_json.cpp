@@ -200,15 +200,13 @@ class GraphReader {
 
 }  // namespace
 
+sim::OpGraph read_graph(const sim::JsonDocument& document) { return GraphReader(document).read(); }
+
 sim::OpGraph parse_graph(std::string text, std::string file) {
-  const sim::JsonDocument document = sim::parse_json(std::move(text), std::move(file));
-  return GraphReader(document).read();
+  return read_graph(sim::parse_json(std::move(text), std::move(file)));
 }
 
-sim::OpGraph read_graph(const std::string& path) {
-  const sim::JsonDocument document = sim::read_json_file(path);
-  return GraphReader(document).read();
-}
+sim::OpGraph read_graph(const std::string& path) { return read_graph(sim::read_json_file(path)); }
 
 namespace {
 

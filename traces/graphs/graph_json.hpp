@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/json.hpp"
 #include "sim/step/op_graph.hpp"
 
 namespace rehearse::traces {
@@ -11,6 +12,7 @@ namespace rehearse::traces {
 /// Throws sim::InputError with every mistake and its place: JSON that is none, unknown keys, negative costs, no operations, names
 /// given twice, inputs that there are not, a cycle. Operations may come in any order; they are sorted if they must be.
 sim::OpGraph read_graph(const std::string& path);
+sim::OpGraph read_graph(const sim::JsonDocument& document);
 
 /// `file` is the name used in messages.
 sim::OpGraph parse_graph(std::string text, std::string file);

@@ -4,13 +4,10 @@
 
 #include <optional>
 
-#include "sim/io/file.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/shown.hpp"
 #include "traces/networks/network_builder.hpp"
 #include "traces/networks/network_file.hpp"
-#include "traces/networks/subject_json.hpp"
-#include "traces/networks/torch_program.hpp"
 
 namespace rehearse::traces {
 namespace {
@@ -18,8 +15,6 @@ namespace {
 using namespace workloads;
 using sim::between;
 
-constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxModelBytes = std::size_t{2} << 30;  // protobuf's own limit
 const std::vector<std::string> kTypes{
     "input",  "conv", "dense",   "batch_norm", "layer_norm", "relu", "gelu", "max_pool", "average_pool", "global_pool", "dropout",
     "concat", "add",  "flatten", "last_step",  "embedding",  "lstm", "gru",  "vanilla",  "attention",    "loss"};
@@ -96,12 +91,6 @@ void read_layer(sim::JsonValue value, NetworkBuilder& net, int number) {
   }
 }
 
-bool has(sim::JsonValue object, std::string_view key) {
-  for (const sim::JsonMember m : object.members())
-    if (m.key.text() == key) return true;
-  return false;
-}
-
 }  // namespace
 
 Network read_layers(sim::JsonValue model) {
@@ -171,38 +160,6 @@ std::string layers_json(const Network& network) {
     text += inputs.empty() ? "}" : fmt::format(", \"inputs\": [{}]}}", fmt::join(inputs, ", "));
   }
   return text + "]}";
-}
-
-namespace {
-
-Network counted(Network network) {
-  network.only_costs = true;
-  return network;
-}
-
-}  // namespace
-
-Network read_network(const std::string& path) {
-  if (path.ends_with(".onnx")) {
-    const std::string bytes = sim::read_file(path, kMaxModelBytes);
-    return counted(read_onnx(bytes, path));
-  }
-  if (!path.ends_with(".json")) {
-    const std::string text = sim::read_file(path, kMaxTextBytes);
-    if (is_torch_program(text)) return counted(read_torch(text, path));
-    if (text.starts_with("PK"))
-      throw sim::InputError({.file = path,
-                             .expected = "a program as PyTorch prints it: print(torch.export.export(model, (x,))) into a file",
-                             .found = "an archive"});
-  }
-  const sim::JsonDocument document = sim::read_json_file(path);
-  const sim::JsonValue root = document.root();
-  if (has(root, "class_name")) return counted(read_keras(root));
-  if (has(root, "layers")) return read_layers(root);
-  sim::Mistakes mistakes;
-  const Structure structure = read_structure(root, mistakes);
-  mistakes.throw_if_any();
-  return std::visit([](const auto& s) { return make_network(s); }, structure);
 }
 
 }  // namespace rehearse::traces

@@ -340,6 +340,8 @@ TEST_CASE("files that are something else say what they are") {
     CHECK_THAT(refusal(format, "PK\x03\x04rest"), Contains("a zip archive"));
     CHECK_THAT(refusal(format, "\xFF\xFEt"), Contains("text in UTF-16"));
     CHECK_THAT(refusal(format, tar), Contains("a tar archive"));
+    CHECK_THAT(refusal(format, "PAR1\x15"), Contains("a Parquet file: write it as CSV with pandas.read_parquet(file)"));
+    CHECK_THAT(refusal(format, "\x89HDF\r\n\x1A\n"), Contains("an HDF5 file"));
   }
   CHECK_THAT(refusal("swf", std::string("1 2\0 3", 6)), Contains("a NUL character"));
   CHECK_THAT(refusal("swf", std::string((1u << 20) + 1, '1')), Contains("lines of at most 1 MiB"));

@@ -1,9 +1,12 @@
 #include <rapidcheck/catch.h>
+#include <zlib.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/scenarios/temporary_folder.hpp"
 #include "tests/traces/networks/onnx_bytes.hpp"
+#include "traces/graphs/graph_json.hpp"
 #include "traces/networks/network_file.hpp"
 #include "traces/networks/onnx_graph.hpp"
 #include "workloads/layers/structure.hpp"
@@ -52,6 +55,39 @@ TEST_CASE("the same small network from Keras, from ONNX and from layers of our o
     CHECK(f.conv_layers == 1);
     CHECK(f.dense_layers == 1);
   }
+}
+
+TEST_CASE("a network's file is recognised by what it holds, whatever its name, and is unpacked") {
+  const TemporaryFolder folder;
+  const auto parameters = [&](const std::string& name, const std::string& bytes) {
+    return structure_features(read_network(folder.write(name, bytes))).parameters;
+  };
+  for (const std::string name : {"m.onnx", "m.json", "m", "m.pb", "m.onnx.gz"}) {
+    CAPTURE(name);
+    CHECK(parameters(name, small_onnx()) == 762);
+    CHECK(parameters(name, kSequential) == 762);
+  }
+  const std::string packed = folder.path() + "/packed.onnx";
+  gzFile const file = gzopen(packed.c_str(), "wb");
+  const std::string bytes = small_onnx();
+  REQUIRE(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size()));
+  gzclose(file);
+  CHECK(structure_features(read_network(packed)).parameters == 762);
+}
+
+TEST_CASE("what is no network's file says what it is") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name, const std::string& bytes, const char* found) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH(read_network(folder.write(name, bytes)), Catch::Contains("expected a network") && Catch::Contains(found));
+  };
+  refused("a.txt", "model,batch\n", "\"model,batch");
+  refused("a.h5", "\x89HDF\r\n\x1A\n", "model.to_json()");
+  refused("a.tflite", std::string("\x1C\0\0\0TFL3", 8), "tf2onnx");
+  refused("a.json", to_json(workloads::zoo_graph("alexnet")), "operations of one step");
+  std::filesystem::create_directory(folder.path() + "/saved");
+  folder.write("saved/saved_model.pb", std::string("\x08\x01\x12\x02\x0A\x00", 6));
+  CHECK_THROWS_WITH(read_network(folder.path() + "/saved"), Catch::Contains("--saved-model"));
 }
 
 TEST_CASE("layers of our own are written as they are read") {
@@ -142,7 +178,8 @@ TEST_CASE("what is not supported is named, all of it at once") {
   const TemporaryFolder folder;
   const std::string odd = model(input("x", {0, 3, 8, 8}) + node("Einsum", {"x"}, "y"));
   CHECK_THROWS_WITH(read_network(folder.write("odd.onnx", odd)), Catch::Contains("node \"n_y\", a Einsum"));
-  CHECK_THROWS_WITH(read_network(folder.write("none.onnx", "")), Catch::Contains("an ONNX model with nodes"));
+  CHECK_THROWS_WITH(read_network(folder.write("none.onnx", "")),
+                    Catch::Contains("a network") && Catch::Contains("an empty file"));
 }
 
 TEST_CASE("damaged ONNX files are refused or read, and nothing else") {
