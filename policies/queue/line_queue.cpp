@@ -224,8 +224,7 @@ void LineQueue::spare(const sim::Configuration& wanted, const sim::FreeDevices& 
 }
 
 /// Adds to `soon` what they will let go of.
-void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view,
-                            sim::QueueAnswer& answer) {
+void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view) {
   const sim::Configuration& wanted = configuration_of(view, head.slot);
   const sim::Group& group = wanted.groups.front();
   if (soon.fits(wanted, group) || line.running.empty() || !beats(view, head, *std::prev(line.running.end()))) return;
@@ -242,16 +241,37 @@ void LineQueue::preempt_for(const Item& head, Line& line, sim::FreeDevices& soon
   if (!enough) return;
   spare(wanted, soon, view, std::move(free));
   for (const sim::JobSlot slot : victims_) {
-    answer.preempts.push_back(slot);
+    stopped_.push_back(line.running.item_of(slot));
     line.running.remove(slot);
     add_held(view.jobs[slot], group.pool, soon);
-    if (options_.order == TieOrder::running_first && seats_[slot].place < kWaiting) seats_[slot].place = kBack - ++fronts_;
     if (free_.holds_part(view.jobs[slot])) {
       line.parts_coming.push_back(slot);
       continue;
     }
     leaving_[slot] = held_in(view.jobs[slot], group.pool);
     line.coming += leaving_[slot];
+  }
+}
+
+/// A running job whose devices none of the waiting jobs needs, once all of these were looked at, runs on: the first in order
+/// before the others. `owed`: devices that are let go of for waiting jobs.
+void LineQueue::spare_unneeded(Line& line, int owed, const sim::QueueView& view) {
+  std::vector<Item> in_order = stopped_;
+  std::sort(in_order.begin(), in_order.end());
+  for (const Item& item : in_order) {
+    const sim::PoolId pool = configuration_of(view, item.slot).groups.front().pool;
+    if (leaving_[item.slot] > free_.of(pool) + line.coming - owed) continue;
+    let_go(item.slot);
+    line.running.put(item.slot, item.key, item.number);
+    std::erase_if(stopped_, [&](const Item& other) { return other.slot == item.slot; });
+  }
+}
+
+void LineQueue::stop_victims(sim::QueueAnswer& answer) {
+  for (const Item& item : stopped_) {
+    answer.preempts.push_back(item.slot);
+    if (options_.order == TieOrder::running_first && seats_[item.slot].place < kWaiting)
+      seats_[item.slot].place = kBack - ++fronts_;
   }
 }
 
@@ -305,13 +325,15 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
   int owed = 0;            // devices to be let go that are kept for those before
   bool parts_open = true;  // nobody waits for the parts of devices that others let go of
   bool first = true;
+  stopped_.clear();
   line.waiting.begin();
   while (WaitingJobs::Demand* demand = line.waiting.next()) {
     const Item head = *demand->next;
     const sim::QueueJob& job = view.jobs[head.slot];
     const sim::Configuration& wanted = configuration_of(view, head.slot);
     const bool part = wanted.share.is_part();
-    if ((parts_open || !part) && has_nodes(view, job, wanted) && free_.take(wanted, options_.placement)) {
+    const bool may_start = first || !strict;
+    if (may_start && (parts_open || !part) && has_nodes(view, job, wanted) && free_.take(wanted, options_.placement)) {
       start(view, head.slot, answer);
       continue;
     }
@@ -323,18 +345,20 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
       soon.of(group.pool) -= owed;
       const bool others_fit = std::all_of(wanted.groups.begin() + 1, wanted.groups.end(),
                                           [&](const sim::Group& other) { return soon.fits(wanted, other); });
-      if (strict || others_fit) preempt_for(head, line, soon, view, answer);
-      kept = !strict && others_fit && soon.fits(wanted, group);
+      if (strict || others_fit) preempt_for(head, line, soon, view);
+      kept = (!strict || (options_.claims_together && !options_.fewest_nodes)) && others_fit && soon.fits(wanted, group);
       if (kept && !part) owed += keep_for(wanted);
       if (kept) parts_open = !part && line.parts_coming.empty();
     }
-    if (strict) return;
+    if (strict && !kept) break;
     // Of those that need the same, the next may fit only where this one keeps devices, or needs more memory.
     if (kept || part)
       ++demand->next;
     else
       demand->next = demand->jobs.end();
   }
+  if (options_.claims_together && parts_open && stopped_.size() > 1) spare_unneeded(line, owed, view);
+  stop_victims(answer);
 }
 
 void LineQueue::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {

@@ -29,6 +29,9 @@ struct LineOptions {
   bool fewest_nodes = false;
   double patience_s = sim::kNever;  ///< after so long in the queue it takes any
   bool one_line = false;            ///< for all pools together; only of disciplines that do not preempt
+  /// All waiting jobs that may take devices at a date are looked at before anybody is stopped: a running job runs on where they
+  /// find room without it. Else each waiting job chooses for itself, and of a strict line only the first (published presets).
+  bool claims_together = false;
 };
 
 /// The jobs that wait in one line, by what they need: of those that need the same, none fits when the first does not.
@@ -140,7 +143,9 @@ class LineQueue : public sim::Queue {
   sim::FreeDevices free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const;
   void spare(const sim::Configuration& wanted, const sim::FreeDevices& without, const sim::QueueView& view,
              sim::FreeDevices free);
-  void preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view, sim::QueueAnswer& answer);
+  void preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view);
+  void spare_unneeded(Line& line, int owed, const sim::QueueView& view);
+  void stop_victims(sim::QueueAnswer& answer);
   int keep_for(const sim::Configuration& wanted);
   void seat_the_moved();
 
@@ -152,8 +157,9 @@ class LineQueue : public sim::Queue {
   std::uint64_t services_ = 0, runs_ = 0, backs_ = 0, fronts_ = 0;
   std::vector<sim::JobSlot> moved_;  // in this decision
   sim::FreeDevices free_;
-  std::vector<sim::Nodes> nodes_;  // by pool, once this decision has started something; only with fewest_nodes
-  std::vector<sim::JobSlot> victims_;
+  std::vector<sim::Nodes> nodes_;           // by pool, once this decision has started something; only with fewest_nodes
+  std::vector<sim::JobSlot> victims_;       // of one waiting job
+  std::vector<Item> stopped_;               // of a line in this decision
   double out_of_patience_s_ = sim::kNever;  // the first of those that were looked at
   double wake_at_s_ = 0;                    // last asked for
 };

@@ -38,7 +38,8 @@ class OrderedQueue {
   }
   bool contains(sim::JobSlot slot) const { return slot < at_.size() && at_[slot].has_value(); }
   /// The job must be in the queue.
-  double key_of(sim::JobSlot slot) const { return (*at_[slot])->key; }
+  const Item& item_of(sim::JobSlot slot) const { return **at_[slot]; }
+  double key_of(sim::JobSlot slot) const { return item_of(slot).key; }
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
   /// The queue must not be empty.

@@ -183,6 +183,21 @@ bool UserShares::serve_user(int index, Pass& pass, const sim::QueueView& view, s
   return false;
 }
 
+/// Those whose devices nobody took, once all were served, run on: whom it hit last stays first.
+void UserShares::spare_unneeded(Pass& pass, sim::QueueAnswer& answer) {
+  for (std::size_t v = answer.preempts.size(); v-- > 0;) {
+    const sim::JobSlot victim = answer.preempts[v];
+    const std::vector<sim::Group>& held = entries_[victim].groups;
+    std::vector<int> rest(capacity_.size());
+    for (std::size_t p = 0; p < rest.size(); ++p) rest[p] = pass.free[p] + pass.leaving[p];
+    for (const sim::Group& group : held) rest[pool_of(group)] -= group.workers;
+    if (std::any_of(held.begin(), held.end(), [&](const sim::Group& group) { return rest[pool_of(group)] < 0; })) continue;
+    for (const sim::Group& group : held) pass.leaving[pool_of(group)] -= group.workers;
+    move(victim, Book::running);
+    answer.preempts.erase(answer.preempts.begin() + static_cast<std::ptrdiff_t>(v));
+  }
+}
+
 void UserShares::serve(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer) {
   std::vector<Turn> turns;
   for (std::size_t u = 0; u < users_.size(); ++u) {
@@ -229,6 +244,7 @@ void UserShares::decide(const sim::QueueView& view, sim::QueueAnswer& answer) {
     std::fill(pass.failed_need.begin(), pass.failed_need.end(), std::numeric_limits<int>::max());
     std::replace(pass.blocked.begin(), pass.blocked.end(), kRefused, kOpen);
   }
+  if (answer.preempts.size() > 1) spare_unneeded(pass, answer);
 }
 
 }  // namespace rehearse::policies

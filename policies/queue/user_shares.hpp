@@ -64,6 +64,7 @@ class UserShares final : public sim::Queue {
   void serve(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   bool serve_user(int user, Pass& pass, const sim::QueueView& view, sim::QueueAnswer& answer);
   void spare(const std::vector<sim::Group>& groups, const Pass& pass, std::vector<sim::JobSlot>& victims);
+  void spare_unneeded(Pass& pass, sim::QueueAnswer& answer);
   bool make_room(int user, const std::vector<sim::Group>& groups, Pass& pass, sim::QueueAnswer& answer);
 
   UserSharesParameters parameters_;

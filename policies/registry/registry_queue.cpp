@@ -29,6 +29,7 @@ constexpr const char* kDurations = "durations";
 constexpr const char* kPreempt = "preempt";
 constexpr const char* kDepth = "depth";
 constexpr const char* kMeasure = "measure";
+constexpr const char* kSpare = "spare";
 constexpr const char* kStrict = "consolidated-strict";
 
 /// A discipline with the parameter "preempt" stops running jobs where that says so; others do not.
@@ -91,6 +92,10 @@ ParameterDeclaration preempt_parameter() {
   return {.name = kPreempt, .fallback = true, .help = "running jobs that come later give way"};
 }
 
+ParameterDeclaration spare_parameter() {
+  return {.name = kSpare, .fallback = true, .help = "a running job stays where the waiting jobs of a date find room without it"};
+}
+
 ParameterDeclaration depth_parameter(double fallback) {
   return {.name = kDepth,
           .fallback = fallback,
@@ -123,6 +128,12 @@ LineOptions line_options(const Parameters& p) {
           .patience_s = patience_s > 0 ? patience_s : sim::kNever};
 }
 
+LineOptions preempting_line_options(const Parameters& p) {
+  LineOptions options = line_options(p);
+  options.claims_together = p.flag(kSpare);
+  return options;
+}
+
 ParameterDeclaration measure_parameter() {
   return {.name = kMeasure,
           .fallback = std::string("time"),
@@ -137,7 +148,10 @@ JobMeasure measure(const Parameters& p) {
 
 template <bool preempt>
 ShortestJobParameters shortest(const Parameters& p) {
-  return {.preempt = preempt, .durations = durations(p), .measure = measure(p), .line = line_options(p)};
+  return {.preempt = preempt,
+          .durations = durations(p),
+          .measure = measure(p),
+          .line = preempt ? preempting_line_options(p) : line_options(p)};
 }
 
 BackfillParameters backfill(const Parameters& p) {
@@ -147,18 +161,19 @@ BackfillParameters backfill(const Parameters& p) {
 template <bool preempt>
 Made make_oracle(const Parameters& p) {
   return std::make_unique<WithTruth<ShortestJob>>(
-      ShortestJob({.preempt = preempt, .measure = measure(p), .line = line_options(p)}));
+      ShortestJob({.preempt = preempt, .measure = measure(p), .line = preempt ? preempting_line_options(p) : line_options(p)}));
 }
 
 Declared priority_parameters() {
   return with_line(
       {{.name = "ageing_per_hour", .fallback = 0.0, .help = "priority that a job gains each hour", .low = 0, .high = 1e9},
-       preempt_parameter()});
+       preempt_parameter(),
+       spare_parameter()});
 }
 
 Made make_priority(const Parameters& p) {
-  return std::make_unique<Priority>(
-      PriorityParameters{.ageing_per_hour = p.number("ageing_per_hour"), .preempt = p.flag(kPreempt), .line = line_options(p)});
+  return std::make_unique<Priority>(PriorityParameters{
+      .ageing_per_hour = p.number("ageing_per_hour"), .preempt = p.flag(kPreempt), .line = preempting_line_options(p)});
 }
 
 Declared las_parameters() {
@@ -284,8 +299,8 @@ Made make_slurm(const Parameters& p) {
 }
 
 Made make_edf(const Parameters& p) {
-  return std::make_unique<EarliestDeadline>(
-      EarliestDeadlineParameters{.preempt = p.flag(kPreempt), .quickest = p.text("size") == "quickest", .line = line_options(p)});
+  return std::make_unique<EarliestDeadline>(EarliestDeadlineParameters{
+      .preempt = p.flag(kPreempt), .quickest = p.text("size") == "quickest", .line = preempting_line_options(p)});
 }
 
 Made make_admission(const Parameters& p) {
@@ -309,11 +324,11 @@ const std::vector<QueueEntry>& queue_strategies() {
         preempting(
             "srtf", "shortest remaining time first, with preemption",
             [](const Parameters& p) -> Made { return std::make_unique<ShortestJob>(shortest<true>(p)); },
-            with_line({durations_parameter("predicted"), measure_parameter()}, "fit-first")),
+            with_line({durations_parameter("predicted"), measure_parameter(), spare_parameter()}, "fit-first")),
         yardstick(entry("oracle-sjf", "a yardstick: shortest job first by true durations", make_oracle<false>,
                         with_line({measure_parameter()}))),
         yardstick(preempting("oracle-srtf", "a yardstick: shortest remaining time first by true durations", make_oracle<true>,
-                             with_line({measure_parameter()}, "fit-first"))),
+                             with_line({measure_parameter(), spare_parameter()}, "fit-first"))),
         entry("easy", "EASY backfilling: who overtakes must not delay the first in line (Lifka, JSSPP 1995)",
               [](const Parameters& p) -> Made { return std::make_unique<Easy>(backfill(p)); },
               {durations_parameter("user"), depth_parameter(1000), placement_parameter()}),
@@ -325,6 +340,7 @@ const std::vector<QueueEntry>& queue_strategies() {
         entry(
             "edf", "earliest deadline first", make_edf,
             with_line({preempt_parameter(),
+                       spare_parameter(),
                        {.name = "size",
                         .fallback = std::string("first"),
                         .help = "of a job: the first entry of its menu that could ever fit, or the one predicted to end soonest",
