@@ -37,6 +37,10 @@ Form form_of_input(const workloads::Shape& shape);
 /// A Python tuple.
 std::string keras_shape(const workloads::Shape& shape, Form form);
 
+/// Throws sim::InputError for layers that no code is written of: those of kinds that only files of networks have, dilated
+/// windows, and zeros on one side alone.
+void require_written(const workloads::Network& network);
+
 /// A layer that is neither Input nor Loss. `out`: the shape of its output.
 LayerCode layer_code(const workloads::Layer& layer, std::span<const Tensor> in, const workloads::Shape& out,
                      const LayerOptions& options);

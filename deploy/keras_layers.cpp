@@ -1,8 +1,11 @@
 // One layer of a network as Keras code.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "deploy/keras.hpp"
 #include "sim/base/errors.hpp"
+#include "workloads/layers/structure.hpp"
 
 namespace rehearse::traces {
 
@@ -130,6 +133,34 @@ std::string keras_shape(const Shape& s, Form form) {
       return fmt::format("({},)", s.height);
   }
   sim::fail_check("unknown form");
+}
+
+void require_written(const Network& network) {
+  const auto plain = [](const Window& w) { return !w.is_dilated() && w.end_height == 0 && w.end_width == 0; };
+  const auto written = Overloaded{[&](const Conv& c) { return plain(c.window); },
+                                  [&](const TransposedConv& c) { return plain(c.window) && c.groups == 1; },
+                                  [&](const Pool& p) { return plain(p.window); },
+                                  [](const Concat& c) { return c.axis == Axis::channels; },
+                                  [](const Resize&) { return false; },
+                                  [](const Slice&) { return false; },
+                                  [](const Reduce&) { return false; },
+                                  [](const Rearrange&) { return false; },
+                                  [](const Multiply&) { return false; },
+                                  [](const MatrixProduct&) { return false; },
+                                  [](const auto&) { return true; }};
+  sim::Mistakes mistakes;
+  const std::vector<Shape> shapes = infer_shapes(network);
+  for (const Layer& layer : network.layers) {
+    const bool repeats = std::holds_alternative<Add>(layer.spec) && std::ranges::any_of(layer.inputs, [&](int i) {
+                           return shapes[static_cast<std::size_t>(i)] != shapes[static_cast<std::size_t>(layer.inputs[0])];
+                         });
+    if (!repeats && std::visit(written, layer.spec)) continue;
+    mistakes.add({.pointer = network.name + "/" + layer.name,
+                  .expected = "a layer that code is written of: convolutions and pools without dilation and with equal zeros on "
+                              "both sides, sums of equal shapes, concatenated channels",
+                  .found = fmt::format("a {} layer", kind_name(layer.spec))});
+  }
+  mistakes.throw_if_any();
 }
 
 LayerCode layer_code(const Layer& layer, std::span<const Tensor> in, const Shape& out, const LayerOptions& options) {

@@ -198,6 +198,7 @@ KerasNetwork keras_network(const Network& network, std::optional<Task> task) {
     throw sim::InputError({.pointer = "network",
                            .expected = "a model of the zoo, a structure or a list of layers, to write its code",
                            .found = "a file of Keras or ONNX, of which only the costs are read"});
+  require_written(network);
   return Writer(network, task).write(task);
 }
 

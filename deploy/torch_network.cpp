@@ -101,7 +101,8 @@ TorchKind torch_kind(const LayerSpec& spec, bool causal) {
           },
           [](const Loss&) {
             return TorchKind{"loss", ""};
-          }},
+          },
+          [](const auto&) -> TorchKind { sim::fail_check("a layer that PyTorch code has no line for"); }},
       spec);
 }
 
@@ -119,6 +120,7 @@ TorchNetwork torch_network(const Network& network, std::optional<Task> task) {
   if (task == Task::speech_recognition || task == Task::question_answering || task == Task::image_generation)
     refuse_torch(network, "a classifier or a language model; the Keras export writes this one (--framework keras)",
                  std::string(to_string(*task)));
+  require_written(network);
   const std::vector<Shape> shapes = infer_shapes(network);
   std::vector<int> losses;
   for (std::size_t i = 0; i < network.layers.size(); ++i)

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "deploy/keras.hpp"
+#include "deploy/torch_network.hpp"
 #include "sim/base/errors.hpp"
 #include "workloads/layers/structure.hpp"
 
@@ -86,6 +87,31 @@ TEST_CASE("what no code can be written for is refused") {
   Network mlp = make_network(MlpStructure{});
   mlp.only_costs = true;
   CHECK_THROWS_AS(keras_network(mlp, {}), sim::InputError);
+}
+
+TEST_CASE("layers that only files of networks have are refused by name, in both frameworks") {
+  Network net{"net", {}};
+  net.add("input", Input{{4, 8, 8}});
+  const int dilated = net.add("dilated", Conv{4, {3, 3, 1, 1, 2, 2, 2, 2}});
+  net.add("uneven", Pool{Pooling::max, {2, 2, 1, 1, 0, 0, 1, 1, 1, 1}});
+  net.add("turned", Rearrange{{8, 8, 4}, true});
+  net.add("means", GlobalPool{});  // 8 numbers
+  const int shaped = net.add("shaped", Rearrange{{1, 1, 8}});
+  net.add("repeated", Add{}, {dilated, shaped});
+  net.add("flatten", Flatten{});
+  net.add("loss", Loss{});
+  const auto named = [&](auto&& write) {
+    std::vector<std::string> found;
+    try {
+      write();
+    } catch (const sim::InputError& error) {
+      for (const sim::Mistake& m : error.mistakes()) found.push_back(m.pointer);
+    }
+    return found;
+  };
+  const std::vector<std::string> all{"net/dilated", "net/uneven", "net/turned", "net/shaped", "net/repeated"};
+  CHECK(named([&] { (void)keras_network(net, {}); }) == all);
+  CHECK(named([&] { (void)torch_network(net, {}); }) == all);
 }
 
 TEST_CASE("generated networks of every structure have code") {

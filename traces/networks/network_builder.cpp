@@ -1,6 +1,10 @@
 #include "traces/networks/network_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "workloads/layers/layer_cost.hpp"
 
 namespace rehearse::traces {
 
@@ -9,14 +13,31 @@ const NetworkBuilder::Source* NetworkBuilder::find(const std::string& name) cons
   return found == sources_.end() ? nullptr : &found->second;
 }
 
-int NetworkBuilder::add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs) {
+int NetworkBuilder::add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs, int shares) {
   // The shape of this layer alone: its inputs stand in as inputs of a network of their own.
   workloads::Network alone{network_.name, {}};
   std::vector<int> from;
-  for (const int input : inputs) from.push_back(alone.add("input", workloads::Input{shape(input)}, {}));
+  std::vector<workloads::Shape> in;
+  for (const int input : inputs) {
+    in.push_back(shape(input));
+    from.push_back(alone.add("input", workloads::Input{in.back()}, {}));
+  }
   alone.add(name, spec, std::move(from));
-  shapes_.push_back(infer_shapes(alone).back());
-  return network_.add(name, std::move(spec), std::move(inputs));
+  const workloads::Shape out = infer_shapes(alone).back();
+  const double parameters = layer_cost(spec, in, out).parameters();
+  if (shares >= 0) {
+    const workloads::Layer& owner = network_.layers.at(static_cast<std::size_t>(shares));
+    const double owned = parameters_[static_cast<std::size_t>(shares)];
+    if (parameters != owned)
+      throw sim::InputError(sim::Mistake{.expected = fmt::format("as many parameters as layer \"{}\" has, {}", owner.name, owned),
+                                         .found = fmt::format("{}", parameters)});
+    if (owner.shares >= 0) shares = owner.shares;
+  }
+  shapes_.push_back(out);
+  parameters_.push_back(parameters);
+  const int index = network_.add(name, std::move(spec), std::move(inputs));
+  network_.layers.back().shares = parameters > 0 ? shares : -1;
+  return index;
 }
 
 workloads::Network NetworkBuilder::finish() {

@@ -33,8 +33,8 @@ class NetworkBuilder {
   /// Null when there is none of this name: a later layer, or one that was refused.
   const Source* find(const std::string& name) const;
   void name(const std::string& name, Source source) { sources_[name] = source; }
-  /// Appends a layer and returns its index.
-  int add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs);
+  /// Appends a layer and returns its index. `shares`: an earlier layer with as many parameters, which are its own too.
+  int add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs, int shares = -1);
   workloads::Shape shape(int layer) const { return shapes_[static_cast<std::size_t>(layer)]; }
 
   /// Layers behind a refused one are not judged.
@@ -47,6 +47,7 @@ class NetworkBuilder {
  private:
   workloads::Network network_;
   std::vector<workloads::Shape> shapes_;
+  std::vector<double> parameters_;  ///< by layer
   std::map<std::string, Source> sources_;
   sim::Mistakes mistakes_;
 };

@@ -32,8 +32,7 @@ workloads::Network read_network(const std::string& path);
 workloads::Network read_keras(sim::JsonValue model);
 /// {"name", "layers": [{"name", "type", "inputs": [names], ...}]}: docs/guide/harness.md has types and keys.
 workloads::Network read_layers(sim::JsonValue model);
-/// A network as read_layers reads it, a layer a line. Windows must be square, and no layer of a kind that those lists do not
-/// have.
+/// A network as read_layers reads it, a layer a line.
 std::string layers_json(const workloads::Network& network);
 /// print(torch.export.export(model, (x,))), or print(module) of a module traced by torch.fx with the input's type written behind
 /// its name. `file` is named in messages.

@@ -17,7 +17,7 @@ constexpr double kFusedEfficiency = 0.75;
 bool has_fourier(const Window& w) {
   constexpr int kNarrowest = 4, kWidest = 16;
   return std::min(w.height, w.width) >= kNarrowest && std::max(w.height, w.width) <= kWidest && w.stride_height == 1 &&
-         w.stride_width == 1;
+         w.stride_width == 1 && !w.is_dilated();
 }
 
 double tiles_of(const Shape& shape, double height, double width) {
@@ -50,7 +50,8 @@ std::vector<sim::FastForm> transformed_forms(const Window& w, const Filtering& f
 }  // namespace
 
 bool has_winograd(const Window& w) {
-  return w.height == w.width && (w.height == 3 || w.height == 5) && w.stride_height == 1 && w.stride_width == 1;
+  return w.height == w.width && (w.height == 3 || w.height == 5) && w.stride_height == 1 && w.stride_width == 1 &&
+         !w.is_dilated();
 }
 
 std::vector<sim::FastForm> fast_forms(const Window& w, const Filtering& f, const Shape& to) {

@@ -1,5 +1,6 @@
 #include "workloads/layers/layer_cost.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "sim/base/units.hpp"
@@ -89,7 +90,7 @@ LayerCost cost(const Conv& c, const Shape& in, const Shape& out) {
 
 /// The data gradient of a convolution run forward.
 LayerCost cost(const TransposedConv& c, const Shape& in, const Shape& out) {
-  LayerCost mirrored = cost(Conv{in.channels, c.window, 1, false}, out, in);
+  LayerCost mirrored = cost(Conv{in.channels, c.window, c.groups, false}, out, in);
   LayerCost result;
   result.weights = mirrored.weights;
   result.bias = c.bias ? c.filters : 0;
@@ -141,12 +142,21 @@ LayerCost pooling(const Shape& in, const Shape& out, double area, bool is_max) {
   return result;
 }
 
-/// Numbers are copied; their gradients are sums over the copies.
-LayerCost upsampling(const Shape& in, const Shape& out) {
+/// Numbers are copied, all or a part of them; their gradients are sums over the copies.
+LayerCost copying(const Shape& in, const Shape& out) {
   LayerCost result;
   const double moved = (in.elements() + out.elements()) / out.elements();
-  result.forward = {streaming("", OpKind::elementwise, out.elements(), moved, 0)};
+  result.forward = {streaming("", OpKind::elementwise, out.elements(), std::min(moved, 2.0), 0)};
   result.backward = {streaming("/gradient", OpKind::elementwise, out.elements(), moved, 1)};
+  return result;
+}
+
+/// Each number is read, written at its new place, and its gradient likewise.
+LayerCost cost(const Rearrange& r, const Shape& out) {
+  LayerCost result;
+  if (!r.moves) return result;
+  result.forward = {streaming("", OpKind::elementwise, out.elements(), 2, 0)};
+  result.backward = {streaming("/gradient", OpKind::elementwise, out.elements(), 2, 0)};
   return result;
 }
 
@@ -174,9 +184,40 @@ LayerCost concat(const Shape& out) {
   return result;
 }
 
-LayerCost addition(std::size_t inputs, const Shape& out) {
+/// Numbers of all inputs, in passes over the output.
+double passes_over(std::span<const Shape> in, const Shape& out) {
+  double numbers = 0;
+  for (const Shape& s : in) numbers += s.elements();
+  return numbers / out.elements();
+}
+
+/// The gradient is that of the output, summed where an input was repeated.
+LayerCost addition(std::span<const Shape> in, const Shape& out) {
   LayerCost result;
-  result.forward = {streaming("", OpKind::elementwise, out.elements(), double(inputs) + 1, double(inputs) - 1)};
+  const double passes = passes_over(in, out), inputs = static_cast<double>(in.size());
+  result.forward = {streaming("", OpKind::elementwise, out.elements(), passes + 1, inputs - 1)};
+  if (passes < inputs) result.backward = {streaming("/gradient", OpKind::elementwise, out.elements(), passes, 1)};
+  return result;
+}
+
+/// Each input's gradient takes the output's, the other input, and is written.
+LayerCost multiplication(std::span<const Shape> in, const Shape& out) {
+  LayerCost result;
+  const double passes = passes_over(in, out);
+  result.forward = {streaming("", OpKind::elementwise, out.elements(), passes + 1, 1)};
+  result.backward = {reading_input(streaming("/gradient", OpKind::elementwise, out.elements(), 2 * passes + 2, 2))};
+  return result;
+}
+
+/// (c, n, k) by (c, k, m): a product a channel, and one for each input's gradient.
+LayerCost matrix_product(const Shape& left, const Shape& right, const Shape& out) {
+  const Affine rows = a_sample(left.channels * double(left.height)), columns = fixed(right.width), inner = fixed(left.width);
+  const Affine bytes = traffic(0, left.elements() + right.elements() + out.elements());
+  LayerCost result;
+  result.forward = {product("", OpKind::gemm, {rows, columns, inner}, bytes)};
+  result.backward = {reading_input(product("/left_gradient", OpKind::gemm, {rows, inner, columns}, bytes)),
+                     product("/right_gradient", OpKind::gemm,
+                             {a_sample(left.channels * double(left.width)), columns, fixed(left.height)}, bytes)};
   return result;
 }
 
@@ -271,11 +312,17 @@ LayerCost layer_cost(const LayerSpec& spec, std::span<const Shape> in, const Sha
                         [&](const Activation& a) { return cost(a, in[0]); },
                         [&](const Pool& p) { return pooling(in[0], out, p.window.area(), p.kind == Pooling::max); },
                         [&](const GlobalPool&) { return pooling(in[0], out, in[0].positions(), false); },
-                        [&](const Upsample&) { return upsampling(in[0], out); },
+                        [&](const Upsample&) { return copying(in[0], out); },
+                        [&](const Resize&) { return copying(in[0], out); },
+                        [&](const Slice&) { return copying(in[0], out); },
+                        [&](const Reduce&) { return pooling(in[0], out, in[0].elements() / out.elements(), false); },
+                        [&](const Rearrange& r) { return cost(r, out); },
                         [&](const LocalResponseNorm& n) { return cost(n, in[0]); },
                         [&](const Dropout&) { return dropout(in[0]); },
                         [&](const Concat&) { return concat(out); },
-                        [&](const Add&) { return addition(in.size(), out); },
+                        [&](const Add&) { return addition(in, out); },
+                        [&](const Multiply&) { return multiplication(in, out); },
+                        [&](const MatrixProduct&) { return matrix_product(in[0], in[1], out); },
                         [&](const Embedding& e) { return cost(e, out); },
                         [&](const Recurrent& r) { return cost(r, in[0]); },
                         [&](const Attention& a) { return cost(a, in); },

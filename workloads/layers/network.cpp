@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 
@@ -31,10 +32,14 @@ void require_window(const Window& w) {
           "a window with positive size and stride, and padding of at least 0",
           fmt::format("{} x {}, stride {} x {}, padding {} x {}", w.height, w.width, w.stride_height, w.stride_width,
                       w.pad_height, w.pad_width));
-  require(w.pad_height < w.height && w.pad_width < w.width, "padding smaller than the window",
-          fmt::format("{} x {}", w.pad_height, w.pad_width));
   require(std::max({w.height, w.width, w.stride_height, w.stride_width}) <= kLongestSide, "a window of at most 32768 a side",
           fmt::format("{} x {}, stride {} x {}", w.height, w.width, w.stride_height, w.stride_width));
+  require(std::min(w.dilation_height, w.dilation_width) >= 1 && std::max(w.dilation_height, w.dilation_width) <= kLongestSide,
+          "a dilation from 1 to 32768", fmt::format("{} x {}", w.dilation_height, w.dilation_width));
+  require(w.pad_height < w.reach_height() && w.pad_width < w.reach_width(), "padding smaller than the window",
+          fmt::format("{} x {}", w.pad_height, w.pad_width));
+  require(std::max(std::abs(w.end_height), std::abs(w.end_width)) <= kLongestSide, "at most 32768 zeros more at the end",
+          fmt::format("{} x {}", w.end_height, w.end_width));
 }
 
 void require_positive(int value, std::string_view what) {
@@ -43,16 +48,25 @@ void require_positive(int value, std::string_view what) {
 
 Shape slide(const Shape& in, int channels, const Window& w) {
   require_window(w);
-  const int height = in.height + 2 * w.pad_height, width = in.width + 2 * w.pad_width;  // a side is below 2^30
-  require(height >= w.height && width >= w.width, "an input at least as large as the window", text(in));
-  return {channels, (height - w.height) / w.stride_height + 1, (width - w.width) / w.stride_width + 1};
+  require(w.pad_height + w.end_height >= 0 && w.pad_width + w.end_width >= 0, "padding of at least 0 at the end",
+          fmt::format("{} x {}", w.pad_height + w.end_height, w.pad_width + w.end_width));
+  const auto places = [&](std::int64_t side, int pad, int end, int reach, int stride) {
+    const std::int64_t room = side + 2 * std::int64_t{pad} + end - reach;
+    require(room >= 0, "an input at least as large as the window", text(in));
+    return static_cast<int>(room / stride + 1);
+  };
+  return {channels, places(in.height, w.pad_height, w.end_height, w.reach_height(), w.stride_height),
+          places(in.width, w.pad_width, w.end_width, w.reach_width(), w.stride_width)};
 }
 
-/// Inverts `slide` (output padding 0).
+/// Inverts `slide`.
 Shape unslide(const Shape& in, int channels, const Window& w) {
   require_window(w);
-  const std::int64_t height = (in.height - 1) * std::int64_t{w.stride_height} - 2 * w.pad_height + w.height;
-  const std::int64_t width = (in.width - 1) * std::int64_t{w.stride_width} - 2 * w.pad_width + w.width;
+  const auto side = [](std::int64_t places, int pad, int end, int reach, int stride) {
+    return (places - 1) * stride - 2 * std::int64_t{pad} - end + reach;
+  };
+  const std::int64_t height = side(in.height, w.pad_height, w.end_height, w.reach_height(), w.stride_height);
+  const std::int64_t width = side(in.width, w.pad_width, w.end_width, w.reach_width(), w.stride_width);
   require(height > 0 && width > 0 && height < kLargest && width < kLargest, "an output of at least 1 x 1 that is not huge",
           fmt::format("{} x {}", height, width));
   return {channels, static_cast<int>(height), static_cast<int>(width)};
@@ -60,20 +74,44 @@ Shape unslide(const Shape& in, int channels, const Window& w) {
 
 void require_sequence(const Shape& in) { require(in.width == 1, "a vector or a sequence (flatten an image first)", text(in)); }
 
-Shape concatenated(std::span<const Shape> in) {
-  std::int64_t channels = 0;
-  for (const Shape& s : in) {
-    require(s.height == in[0].height && s.width == in[0].width, "inputs of equal height and width",
+Shape concatenated(Axis axis, std::span<const Shape> in) {
+  int Shape::*const along = axis == Axis::channels ? &Shape::channels : axis == Axis::height ? &Shape::height : &Shape::width;
+  std::int64_t sum = 0;
+  for (Shape s : in) {
+    sum += s.*along;
+    s.*along = in[0].*along;
+    require(s == in[0], axis == Axis::channels ? "inputs of equal height and width" : "inputs of equal sides but for the axis",
             text(in[0]) + " and " + text(s));
-    channels += s.channels;
   }
-  require(channels < kLargest, "fewer than 2^30 channels", std::to_string(channels));
-  return {static_cast<int>(channels), in[0].height, in[0].width};
+  require(sum < kLargest, "fewer than 2^30 numbers along the axis", std::to_string(sum));
+  Shape out = in[0];
+  out.*along = static_cast<int>(sum);
+  return out;
 }
 
-Shape added(std::span<const Shape> in) {
-  for (const Shape& other : in.subspan(1)) require(other == in[0], "inputs of equal shape", text(in[0]) + " and " + text(other));
-  return in[0];
+/// Of inputs number by number, sides of 1 repeated.
+Shape broadcast(std::span<const Shape> in) {
+  Shape out = in[0];
+  for (const Shape& s : in)
+    out = {std::max(out.channels, s.channels), std::max(out.height, s.height), std::max(out.width, s.width)};
+  const auto fits = [](int side, int of_output) { return side == of_output || side == 1; };
+  for (const Shape& s : in)
+    require(fits(s.channels, out.channels) && fits(s.height, out.height) && fits(s.width, out.width),
+            "inputs of equal shape, or sides of 1", text(in[0]) + " and " + text(&s == in.data() ? in.back() : s));
+  return out;
+}
+
+Shape multiplied(std::span<const Shape> in) {
+  require(in.size() == 2, "two inputs", std::to_string(in.size()));
+  require(in[0].channels == in[1].channels && in[0].width == in[1].height, "(c, n, k) and (c, k, m)",
+          text(in[0]) + " and " + text(in[1]));
+  return {in[0].channels, in[0].height, in[1].width};
+}
+
+Shape stated(const Shape& shape, std::string_view what, bool fits, const Shape& in) {
+  require(shape.channels > 0 && shape.height > 0 && shape.width > 0, "a shape with sides of at least 1", text(shape));
+  require(fits, what, fmt::format("{} from {}", text(shape), text(in)));
+  return shape;
 }
 
 Shape attended(const Attention& a, std::span<const Shape> in) {
@@ -88,7 +126,8 @@ Shape attended(const Attention& a, std::span<const Shape> in) {
 }
 
 bool takes_many(const LayerSpec& spec) {
-  return std::holds_alternative<Concat>(spec) || std::holds_alternative<Add>(spec) || std::holds_alternative<Attention>(spec);
+  return std::holds_alternative<Concat>(spec) || std::holds_alternative<Add>(spec) || std::holds_alternative<Multiply>(spec) ||
+         std::holds_alternative<MatrixProduct>(spec) || std::holds_alternative<Attention>(spec);
 }
 
 Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
@@ -101,68 +140,85 @@ Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
   require(!in.empty() && (in.size() == 1 || takes_many(spec)), takes_many(spec) ? "at least one input" : "one input",
           fmt::format("{}", in.size()));
   const Shape& first = in[0];
-  return std::visit(Overloaded{
-                        [&](const Conv& c) {
-                          require_positive(c.filters, "a number of filters");
-                          require(c.groups > 0 && first.channels % c.groups == 0 && c.filters % c.groups == 0,
-                                  "groups that divide channels and filters",
-                                  fmt::format("{} groups, {} channels, {} filters", c.groups, first.channels, c.filters));
-                          return slide(first, c.filters, c.window);
-                        },
-                        [&](const TransposedConv& c) {
-                          require_positive(c.filters, "a number of filters");
-                          return unslide(first, c.filters, c.window);
-                        },
-                        [&](const Dense& d) {
-                          require_positive(d.units, "a number of units");
-                          require_sequence(first);
-                          return Shape{d.units, first.height, 1};
-                        },
-                        [&](const Pool& p) { return slide(first, first.channels, p.window); },
-                        [&](const GlobalPool&) {
-                          return Shape{first.channels, 1, 1};
-                        },
-                        [&](const Upsample& u) {
-                          require_positive(u.factor, "a factor");
-                          require(u.factor < kLargest / std::max(first.height, first.width), "fewer than 2^30 positions a side",
-                                  std::to_string(u.factor));
-                          return Shape{first.channels, first.height * u.factor, first.width * u.factor};
-                        },
-                        [&](const LocalResponseNorm& n) {
-                          require_positive(n.size, "a size");
-                          return first;
-                        },
-                        [&](const Concat&) { return concatenated(in); },
-                        [&](const Add&) { return added(in); },
-                        [&](const Flatten&) {
-                          return Shape{first.channels * first.height * first.width, 1, 1};
-                        },
-                        [&](const ToSequence&) {
-                          return Shape{first.channels * first.height, first.width, 1};
-                        },
-                        [&](const LastStep&) {
-                          require_sequence(first);
-                          return Shape{first.channels, 1, 1};
-                        },
-                        [&](const Embedding& e) {
-                          require_positive(e.vocabulary, "a vocabulary");
-                          require_positive(e.width, "a width");
-                          require(first.channels == 1 && first.width == 1, "a sequence of tokens, 1 x n x 1", text(first));
-                          return Shape{e.width, first.height, 1};
-                        },
-                        [&](const Recurrent& r) {
-                          require_positive(r.hidden, "a number of hidden units");
-                          require_sequence(first);
-                          require(r.hidden < kLargest, "fewer than 2^30 hidden units", std::to_string(r.hidden));
-                          return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
-                        },
-                        [&](const Attention& a) { return attended(a, in); },
-                        [&](const Loss&) {
-                          return Shape{1, first.height, first.width};
-                        },
-                        [&](const auto&) { return first; },
-                    },
-                    spec);
+  return std::visit(
+      Overloaded{
+          [&](const Conv& c) {
+            require_positive(c.filters, "a number of filters");
+            require(c.groups > 0 && first.channels % c.groups == 0 && c.filters % c.groups == 0,
+                    "groups that divide channels and filters",
+                    fmt::format("{} groups, {} channels, {} filters", c.groups, first.channels, c.filters));
+            return slide(first, c.filters, c.window);
+          },
+          [&](const TransposedConv& c) {
+            require_positive(c.filters, "a number of filters");
+            require(c.groups > 0 && first.channels % c.groups == 0 && c.filters % c.groups == 0,
+                    "groups that divide channels and filters",
+                    fmt::format("{} groups, {} channels, {} filters", c.groups, first.channels, c.filters));
+            return unslide(first, c.filters, c.window);
+          },
+          [&](const Dense& d) {
+            require_positive(d.units, "a number of units");
+            require_sequence(first);
+            return Shape{d.units, first.height, 1};
+          },
+          [&](const Pool& p) { return slide(first, first.channels, p.window); },
+          [&](const GlobalPool&) {
+            return Shape{first.channels, 1, 1};
+          },
+          [&](const Upsample& u) {
+            require_positive(u.factor, "a factor");
+            require(u.factor < kLargest / std::max(first.height, first.width), "fewer than 2^30 positions a side",
+                    std::to_string(u.factor));
+            return Shape{first.channels, first.height * u.factor, first.width * u.factor};
+          },
+          [&](const LocalResponseNorm& n) {
+            require_positive(n.size, "a size");
+            return first;
+          },
+          [&](const Resize& r) { return stated(r.shape, "", true, first); },
+          [&](const Slice& s) { return stated(s.shape, "a part of the input", s.shape.elements() <= first.elements(), first); },
+          [&](const Reduce& r) {
+            return stated(r.shape, "at most as many numbers as the input has", r.shape.elements() <= first.elements(), first);
+          },
+          [&](const Rearrange& r) {
+            return stated(r.shape, "as many numbers as the input has", r.shape.elements() == first.elements(), first);
+          },
+          [&](const Concat& c) { return concatenated(c.axis, in); },
+          [&](const Add&) { return broadcast(in); },
+          [&](const Multiply&) {
+            require(in.size() == 2, "two inputs", std::to_string(in.size()));
+            return broadcast(in);
+          },
+          [&](const MatrixProduct&) { return multiplied(in); },
+          [&](const Flatten&) {
+            return Shape{first.channels * first.height * first.width, 1, 1};
+          },
+          [&](const ToSequence&) {
+            return Shape{first.channels * first.height, first.width, 1};
+          },
+          [&](const LastStep&) {
+            require_sequence(first);
+            return Shape{first.channels, 1, 1};
+          },
+          [&](const Embedding& e) {
+            require_positive(e.vocabulary, "a vocabulary");
+            require_positive(e.width, "a width");
+            require(first.channels == 1 && first.width == 1, "a sequence of tokens, 1 x n x 1", text(first));
+            return Shape{e.width, first.height, 1};
+          },
+          [&](const Recurrent& r) {
+            require_positive(r.hidden, "a number of hidden units");
+            require_sequence(first);
+            require(r.hidden < kLargest, "fewer than 2^30 hidden units", std::to_string(r.hidden));
+            return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
+          },
+          [&](const Attention& a) { return attended(a, in); },
+          [&](const Loss&) {
+            return Shape{1, first.height, first.width};
+          },
+          [&](const auto&) { return first; },
+      },
+      spec);
 }
 
 }  // namespace

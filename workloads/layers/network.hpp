@@ -21,7 +21,12 @@ struct Window {
   int height = 1, width = 1;
   int stride_height = 1, stride_width = 1;
   int pad_height = 0, pad_width = 0;
+  int dilation_height = 1, dilation_width = 1;  ///< steps between neighbouring taps
+  int end_height = 0, end_width = 0;            ///< further rows of zeros at the bottom and columns at the right, or fewer (< 0)
   int area() const { return height * width; }
+  int reach_height() const { return (height - 1) * dilation_height + 1; }  ///< rows from the first tap to the last
+  int reach_width() const { return (width - 1) * dilation_width + 1; }
+  bool is_dilated() const { return dilation_height > 1 || dilation_width > 1; }
 };
 
 constexpr Window square(int size, int stride = 1, int pad = 0) { return {size, size, stride, stride, pad, pad}; }
@@ -37,10 +42,12 @@ struct Conv {
   int groups = 1;
   bool bias = true;
 };
+/// Its window slides over the output; `end_height` and `end_width` below 0 are its output padding.
 struct TransposedConv {
   int filters = 0;
   Window window;
   bool bias = true;
+  int groups = 1;
 };
 /// A matrix product at every position of a sequence, or of a flattened image.
 struct Dense {
@@ -67,8 +74,31 @@ struct LocalResponseNorm {
   int size = 5;
 };
 struct Dropout {};
-struct Concat {};  ///< along the channels
-struct Add {};
+/// An image or a sequence of another size, whose numbers are copies of the input's or means of neighbours.
+struct Resize {
+  Shape shape;
+};
+/// A part of the input along any axes.
+struct Slice {
+  Shape shape;
+};
+/// Sums, means or maxima over some axes.
+struct Reduce {
+  Shape shape;
+};
+/// The same numbers under another shape. `moves`: in another order too, so that all are copied.
+struct Rearrange {
+  Shape shape;
+  bool moves = false;
+};
+enum class Axis { channels, height, width };
+struct Concat {
+  Axis axis = Axis::channels;
+};
+struct Add {};       ///< a side of 1 is repeated to the other inputs' size
+struct Multiply {};  ///< two inputs, number by number; a side of 1 is repeated as in Add
+/// (c, n, k) times (c, k, m) is (c, n, m): a matrix product of two inputs for each channel.
+struct MatrixProduct {};
 struct Flatten {};     ///< (c, h, w) to (c h w, 1, 1)
 struct ToSequence {};  ///< (c, h, w) to (c h, w, 1): the columns of a spectrogram become time steps
 struct LastStep {};    ///< (f, n, 1) to (f, 1, 1)
@@ -91,8 +121,8 @@ struct Attention {
 struct Loss {};  ///< softmax and cross entropy at every position
 
 using LayerSpec = std::variant<Input, Conv, TransposedConv, Dense, BatchNorm, LayerNorm, Activation, Pool, GlobalPool, Upsample,
-                               LocalResponseNorm, Dropout, Concat, Add, Flatten, ToSequence, LastStep, Detach, Embedding,
-                               Recurrent, Attention, Loss>;
+                               LocalResponseNorm, Dropout, Resize, Slice, Reduce, Rearrange, Concat, Add, Multiply, MatrixProduct,
+                               Flatten, ToSequence, LastStep, Detach, Embedding, Recurrent, Attention, Loss>;
 
 struct Layer {
   std::string name;

@@ -233,9 +233,10 @@ StructureFeatures structure_features(const Network& network) {
 
 std::string_view kind_name(const LayerSpec& spec) {
   constexpr std::array<std::string_view, std::variant_size_v<LayerSpec>> names{
-      "Input",      "Conv",     "TransposedConv",    "Dense",     "BatchNorm", "LayerNorm", "Activation", "Pool",
-      "GlobalPool", "Upsample", "LocalResponseNorm", "Dropout",   "Concat",    "Add",       "Flatten",    "ToSequence",
-      "LastStep",   "Detach",   "Embedding",         "Recurrent", "Attention", "Loss"};
+      "Input",      "Conv",      "TransposedConv",    "Dense",         "BatchNorm", "LayerNorm",  "Activation", "Pool",
+      "GlobalPool", "Upsample",  "LocalResponseNorm", "Dropout",       "Resize",    "Slice",      "Reduce",     "Rearrange",
+      "Concat",     "Add",       "Multiply",          "MatrixProduct", "Flatten",   "ToSequence", "LastStep",   "Detach",
+      "Embedding",  "Recurrent", "Attention",         "Loss"};
   return names[spec.index()];
 }
 

@@ -21,8 +21,9 @@ Positions positions(const LayerSpec& spec) {
                         [](const Dense&) { return alone; },
                         [](const Activation&) { return alone; },
                         [](const Dropout&) { return alone; },
-                        [](const Concat&) { return alone; },
+                        [](const Concat& c) { return c.axis == Axis::channels ? alone : Positions::together; },
                         [](const Add&) { return alone; },
+                        [](const Multiply&) { return alone; },
                         [](const Attention&) { return alone; },
                         [](const Loss&) { return alone; },
                         [](const Detach&) { return on; },
@@ -37,9 +38,13 @@ std::vector<int> time_steps(const Network& network, const std::vector<Shape>& sh
   std::vector<int> steps(network.layers.size(), 1);
   if (std::none_of(network.layers.begin(), network.layers.end(), is_recurrent)) return steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Positions way = positions(network.layers[i].spec);
-    if (way == Positions::each_alone && shapes[i].width == 1) steps[i] = shapes[i].height;
-    if (way == Positions::handed_on) steps[i] = steps[static_cast<std::size_t>(network.layers[i].inputs[0])];
+    const Layer& layer = network.layers[i];
+    const Positions way = positions(layer.spec);
+    const bool repeats = !std::holds_alternative<Attention>(layer.spec) && std::ranges::any_of(layer.inputs, [&](int j) {
+      return shapes[static_cast<std::size_t>(j)].height != shapes[i].height;
+    });
+    if (way == Positions::each_alone && shapes[i].width == 1 && !repeats) steps[i] = shapes[i].height;
+    if (way == Positions::handed_on) steps[i] = steps[static_cast<std::size_t>(layer.inputs[0])];
   }
   return steps;
 }

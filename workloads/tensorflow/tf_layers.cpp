@@ -1,6 +1,7 @@
 #include "workloads/tensorflow/tf_layers.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <variant>
 
 #include "sim/base/errors.hpp"
@@ -177,11 +178,26 @@ TfTensor TfLayers::at_step(int layer, int step) {
                  [&](const GlobalPool&) { return tf::window(b_, "AvgPool", x(0), step_bytes(layer), false); },
                  [&](const LocalResponseNorm&) { return tf::window(b_, "LRN", x(0), step_bytes(layer), true); },
                  [&](const Dropout&) { return tf::dropout(b_, x(0)); },
+                 [&](const Resize&) { return tf::window(b_, "ResizeBilinear", x(0), step_bytes(layer), false); },
+                 [&](const Slice&) { return tf::window(b_, "StridedSlice", x(0), step_bytes(layer), false); },
+                 [&](const Reduce&) { return tf::mean(b_, x(0), step_bytes(layer)); },
+                 [&](const Rearrange& r) { return tf::reshape(b_, "Reshape", r.moves ? tf::transpose(b_, x(0)) : x(0)); },
                  [&](const Concat&) { return tf::concat(b_, all()); },
                  [&](const Add&) {
-                   TfTensor sum = x(0);
-                   for (std::size_t k = 1; k < l.inputs.size(); ++k) sum = tf::binary(b_, "Add", sum, x(k));
+                   TfTensors parts = all();
+                   std::ranges::stable_sort(parts, std::greater{}, [&](TfTensor t) { return b_.bytes(t).per_sample; });
+                   TfTensor sum = parts[0];
+                   for (std::size_t k = 1; k < parts.size(); ++k) sum = tf::binary(b_, "Add", sum, parts[k]);
                    return sum;
+                 },
+                 [&](const Multiply&) {
+                   const bool first = b_.bytes(x(0)).per_sample >= b_.bytes(x(1)).per_sample;
+                   return tf::binary(b_, "Mul", x(first ? 0 : 1), x(first ? 1 : 0));
+                 },
+                 [&](const MatrixProduct&) {
+                   return tf::matmul(b_, "BatchMatMul", x(0), x(1),
+                                     {costs_[i].forward[0].op, costs_[i].backward[0].op, costs_[i].backward[1].op},
+                                     step_bytes(layer));
                  },
                  [&](const Flatten&) { return tf::reshape(b_, "Reshape", x(0)); },
                  [&](const ToSequence&) { return tf::reshape(b_, "Reshape", tf::transpose(b_, x(0))); },

@@ -102,7 +102,17 @@ TEST_CASE("layers of our own are written as they are read") {
       R"({"name": "n", "layers": [{"type": "input", "height": 9}, {"type": "embedding", "vocabulary": 50, "units": 6},
         {"type": "lstm", "units": 4, "bidirectional": true}, {"type": "gru", "units": 6}, {"type": "vanilla", "units": 8, "name": "v"},
         {"type": "layer_norm", "name": "q"}, {"type": "attention", "heads": 2, "inputs": ["q", "v", "v"]}, {"type": "last_step"},
-        {"type": "dense", "units": 3}]})"};
+        {"type": "dense", "units": 3}]})",
+      R"({"name": "m", "layers": [{"type": "input", "name": "x", "channels": 4, "height": 12, "width": 10},
+        {"type": "conv", "name": "c", "filters": 4, "kernel": [3, 2], "stride": [1, 2], "pad": [2, 0], "dilation": [2, 1], "end": [0, 1]},
+        {"type": "conv", "name": "d", "filters": 4, "kernel": [3, 2], "pad": [1, 1], "end": [0, -1], "shares": "c"},
+        {"type": "max_pool", "kernel": 3, "stride": 2, "end": 1}, {"type": "transposed_conv", "filters": 6, "kernel": 3, "stride": 2, "end": -1, "groups": 2, "bias": false},
+        {"type": "local_response_norm", "size": 3}, {"type": "upsample", "factor": 3}, {"type": "resize", "channels": 6, "height": 7, "width": 8},
+        {"type": "slice", "name": "s", "channels": 3, "height": 7, "width": 8}, {"type": "reduce", "name": "r", "channels": 3, "height": 7},
+        {"type": "multiply", "inputs": ["s", "r"]}, {"type": "concat", "name": "w", "axis": "width", "inputs": ["s", "r"]},
+        {"type": "transpose", "name": "t", "channels": 3, "height": 9, "width": 7}, {"type": "product", "inputs": ["w", "t"]},
+        {"type": "reshape", "channels": 7, "height": 3, "width": 7}, {"type": "detach"}, {"type": "to_sequence"},
+        {"type": "lstm", "units": 5, "bidirectional": true, "sum_directions": true}, {"type": "dense", "units": 3}]})"};
   for (const char* const text : all) {
     const workloads::Network net = json(text), again = json(layers_json(net));
     CHECK(layers_json(again) == layers_json(net));
@@ -110,12 +120,30 @@ TEST_CASE("layers of our own are written as they are read") {
     REQUIRE(again.layers.size() == net.layers.size());
     for (std::size_t i = 0; i < net.layers.size(); ++i) {
       CHECK(again.layers[i].inputs == net.layers[i].inputs);
+      CHECK(again.layers[i].shares == net.layers[i].shares);
       CHECK(kind_name(again.layers[i].spec) == kind_name(net.layers[i].spec));
     }
     CHECK(infer_shapes(again) == infer_shapes(net));
     CHECK(structure_features(again).parameters == structure_features(net).parameters);
     CHECK(structure_features(again).flops() == structure_features(net).flops());
   }
+}
+
+TEST_CASE("layers of our own share parameters of equal number") {
+  const auto shared = [](const std::string& units) {
+    return R"({"layers": [{"type": "input", "channels": 4}, {"type": "dense", "units": 4, "name": "a"}, {"type": "dense", "units": 4,
+      "shares": "a", "name": "b"}, {"type": "dense", "units": )" +
+           units + R"(, "shares": "b"}]})";
+  };
+  const workloads::Network net = json(shared("4"));
+  CHECK(net.layers[3].shares == 1);
+  CHECK(structure_features(net).parameters == 20);         // 4 (4 + 1), once
+  CHECK(structure_features(net).flops() == 2.0 * 3 * 16);  // three times
+  CHECK_THAT(mistakes(shared("5")), Catch::Contains("as many parameters as layer \"b\" has, 20"));
+  CHECK_THAT(mistakes(R"({"layers": [{"type": "input"}, {"type": "dense", "units": 4, "shares": "x"}]})"),
+             Catch::Contains("the name of an earlier layer"));
+  CHECK_THAT(mistakes(R"({"layers": [{"type": "input"}, {"type": "max_pool", "kernel": [2, 2, 2]}]})"),
+             Catch::Contains("a list of height and width"));
 }
 
 TEST_CASE("a functional Keras model with a shortcut, in both spellings of its inputs") {

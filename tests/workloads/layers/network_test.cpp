@@ -12,12 +12,15 @@ namespace sim = rehearse::sim;
 
 namespace {
 
-Shape shape_after(Shape in, LayerSpec spec) {
+Shape shape_of(const std::vector<Shape>& in, LayerSpec spec) {
   Network net{"net", {}};
-  net.add("input", Input{in});
-  net.add("layer", std::move(spec));
+  std::vector<int> inputs;
+  for (const Shape& shape : in) inputs.push_back(net.add("input", Input{shape}));
+  net.add("layer", std::move(spec), std::move(inputs));
   return infer_shapes(net).back();
 }
+
+Shape shape_after(Shape in, LayerSpec spec) { return shape_of({in}, std::move(spec)); }
 
 }  // namespace
 
@@ -35,6 +38,43 @@ TEST_CASE("output shapes by hand", "[network]") {
   CHECK(shape_after({64, 35, 1}, Recurrent{Cell::gru, 50, true, true}) == Shape{50, 35, 1});
   CHECK(shape_after({64, 35, 1}, LastStep{}) == Shape{64, 1, 1});
   CHECK(shape_after({64, 35, 1}, Dense{10}) == Shape{10, 35, 1});
+}
+
+TEST_CASE("dilated windows and zeros at one end, by hand", "[network]") {
+  const auto window = [](int size, int stride, int pad, int dilation, int end) {
+    return Window{size, size, stride, stride, pad, pad, dilation, dilation, end, end};
+  };
+  CHECK(shape_after({3, 50, 50}, Conv{8, window(3, 1, 0, 2, 0)}) == Shape{8, 46, 46});          // 50 - (2 x 2 + 1) + 1
+  CHECK(shape_after({3, 32, 32}, Conv{8, window(2, 1, 0, 1, 1)}) == Shape{8, 32, 32});          // an even window, "same"
+  CHECK(shape_after({3, 32, 1}, Conv{8, {3, 1, 1, 1, 4, 0, 2, 1, -4, 0}}) == Shape{8, 32, 1});  // causal: 4 zeros in front
+  // Ceil mode: (112 - 3) / 2 + 1 = 55.5; one column more lets the 56th window fit.
+  CHECK(shape_after({64, 112, 112}, Pool{Pooling::max, window(3, 2, 0, 1, 1)}) == Shape{64, 56, 56});
+  // Output padding 1: (16 - 1) 2 - 2 + 3 + 1
+  CHECK(shape_after({8, 16, 16}, TransposedConv{4, window(3, 2, 1, 1, -1), true, 4}) == Shape{4, 32, 32});
+  CHECK_THROWS_AS(shape_after({3, 4, 4}, Conv{8, window(3, 1, 0, 2, 0)}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({3, 4, 4}, Conv{8, window(3, 1, 1, 1, -2)}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({3, 4, 4}, Conv{8, window(3, 1, 1, 0, 0)}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({3, 4, 4}, TransposedConv{5, square(3), true, 3}), sim::InputError);
+}
+
+TEST_CASE("parts, sums, products and other shapes of inputs", "[network]") {
+  CHECK(shape_after({240, 28, 28}, Rearrange{{3, 80, 784}, true}) == Shape{3, 80, 784});
+  CHECK(shape_after({240, 28, 28}, Slice{{240, 14, 28}}) == Shape{240, 14, 28});
+  CHECK(shape_after({240, 28, 28}, Reduce{{240, 1, 28}}) == Shape{240, 1, 28});
+  CHECK(shape_after({4, 7, 7}, Resize{{4, 10, 21}}) == Shape{4, 10, 21});
+  CHECK(shape_of({{4, 3, 5}, {4, 9, 5}}, Concat{Axis::height}) == Shape{4, 12, 5});
+  CHECK(shape_of({{4, 3, 5}, {4, 3, 1}}, Concat{Axis::width}) == Shape{4, 3, 6});
+  CHECK(shape_of({{16, 1, 1}, {16, 8, 8}}, Multiply{}) == Shape{16, 8, 8});
+  CHECK(shape_of({{16, 8, 1}, {1, 8, 8}, {16, 1, 1}}, Add{}) == Shape{16, 8, 8});
+  CHECK(shape_of({{8, 35, 64}, {8, 64, 20}}, MatrixProduct{}) == Shape{8, 35, 20});
+  CHECK_THROWS_AS(shape_after({4, 4, 4}, Rearrange{{4, 4, 5}}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({4, 4, 4}, Slice{{4, 4, 5}}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({4, 4, 4}, Reduce{{4, 4, 5}}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({4, 4, 4}, Resize{{4, 0, 5}}), sim::InputError);
+  CHECK_THROWS_AS(shape_of({{4, 3, 5}, {4, 3, 6}}, Concat{Axis::height}), sim::InputError);
+  CHECK_THROWS_AS(shape_of({{4, 3, 5}, {4, 2, 5}}, Add{}), sim::InputError);
+  CHECK_THROWS_AS(shape_of({{4, 3, 5}, {4, 3, 5}, {4, 3, 5}}, Multiply{}), sim::InputError);
+  CHECK_THROWS_AS(shape_of({{8, 35, 64}, {8, 35, 64}}, MatrixProduct{}), sim::InputError);
 }
 
 TEST_CASE("every layer that cannot work is named, what follows it is not", "[network]") {

@@ -7,6 +7,8 @@
 #include "sim/base/errors.hpp"
 #include "sim/step/op_graph.hpp"
 #include "workloads/layers/structure.hpp"
+#include "workloads/layers/unrolling.hpp"
+#include "workloads/steps/graph_builder.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse::workloads;
@@ -156,6 +158,24 @@ TEST_CASE("an unrolled graph adds up to the plain one", "[unroll]") {
       }
     }
   }
+}
+
+TEST_CASE("sequences one behind the other, and a vector for every step, keep the steps before and behind them", "[unroll]") {
+  Network net{"joined", {}};
+  const int input = net.add("input", Input{{4, 3, 1}});
+  const int first = net.add("first", Recurrent{Cell::gru, 4});
+  const int last = net.add("last", LastStep{});
+  const int added = net.add("added", Add{}, {first, last});
+  const int scaled = net.add("scaled", Multiply{}, {added, input});
+  net.add("joined", Concat{Axis::height}, {scaled, first});
+  net.add("second", Recurrent{Cell::gru, 2});
+  net.add("loss", Loss{});
+  CHECK(time_steps(net, infer_shapes(net)) == std::vector<int>{1, 3, 1, 1, 3, 1, 6, 6});
+  const sim::OpGraph plain = build_graph(net, {}), unrolled = build_graph(net, {.unroll = true});
+  const auto same = [&](auto quantity) { CHECK(total(unrolled, quantity) == Approx(total(plain, quantity)).epsilon(1e-9)); };
+  same([](const sim::Op& op) { return op.flops.at(8); });
+  same([](const sim::Op& op) { return op.bytes.at(8); });
+  for (const sim::Edge& e : unrolled.edges) REQUIRE(e.bytes.at(1) > 0);
 }
 
 TEST_CASE("NMT's attention and softmax fall apart by decoder step", "[unroll]") {

@@ -147,6 +147,61 @@ TEST_CASE("gradients of a layer with two readers are summed; a detached one gets
   CHECK(std::count(ops.begin(), ops.end(), "aside/filter_gradient") == 1);
 }
 
+TEST_CASE("layers that move numbers or multiply two inputs, by hand", "[graph]") {
+  // 2 x 4 x 6, its left half, and that gated by its means over the height; the same numbers turned, and a product of both.
+  Network net{"moves", {}};
+  const int conv = net.add("conv", Conv{2, square(1)}, {net.add("input", Input{{2, 4, 6}})});
+  const int half = net.add("half", Slice{{2, 4, 3}}, {conv});
+  const int means = net.add("means", Reduce{{2, 1, 3}}, {half});
+  const int gated = net.add("gated", Multiply{}, {half, means});
+  const int shifted = net.add("shifted", Add{}, {gated, means});
+  const int turned = net.add("turned", Rearrange{{2, 3, 4}, true}, {half});
+  const int product = net.add("product", MatrixProduct{}, {shifted, turned});  // (2, 4, 3) by (2, 3, 4): 2 x 4 x 4
+  const int again = net.add("again", Rearrange{{4, 4, 2}}, {product});
+  const int larger = net.add("larger", Resize{{4, 4, 6}}, {again});
+  net.add("both", Concat{Axis::width}, {larger, again});
+  net.add("flatten", Flatten{});
+  net.add("loss", Loss{});
+  const sim::OpGraph graph = build_graph(net, {});
+  const auto bytes = [&](const std::string& name) { return op(graph, name).bytes.at(1) / 4; };
+  CHECK(bytes("half") == 24 + 24);           // 24 of 48 numbers are read and written
+  CHECK(bytes("half/gradient") == 24 + 48);  // and the gradient of all 48 is
+  CHECK(bytes("means") == 24 + 6);
+  CHECK(bytes("means/gradient") == 6 + 24);
+  CHECK(bytes("gated") == 24 + 6 + 24);
+  CHECK(bytes("gated/gradient") == 24 + 6 + 24 + 24 + 24 + 6);  // gradient and other input, written; for each input
+  CHECK(bytes("shifted") == 24 + 6 + 24);
+  CHECK(bytes("shifted/gradient") == 24 + 6);
+  CHECK(bytes("turned") == 48);
+  CHECK(bytes("turned/gradient") == 48);
+  CHECK(bytes("product") == 24 + 24 + 32);
+  CHECK(op(graph, "product").flops.at(1) == 2.0 * 2 * 4 * 4 * 3);
+  CHECK(op(graph, "product/left_gradient").flops.at(1) == 2.0 * 2 * 4 * 3 * 4);
+  CHECK(op(graph, "product/right_gradient").flops.at(1) == 2.0 * 2 * 3 * 4 * 4);
+  CHECK(bytes("larger") == 32 + 96);
+  CHECK(bytes("both") == 2 * 128);
+  const std::vector<std::string> all = names(graph);
+  CHECK(std::count(all.begin(), all.end(), "again") == 0);  // the same memory
+  // 2 (2 + 1) weights; 4 x 6 positions of 2 x 2, and the product's 96
+  CHECK(graph.parameters == 6);
+  CHECK(forward_multiply_adds(graph) == 24 * 4 + 96);
+}
+
+TEST_CASE("a dilated convolution has the taps of a plain one, and no transformed form", "[graph]") {
+  Network net{"dilated", {}};
+  net.add("input", Input{{2, 8, 8}});
+  net.add("plain", Conv{3, square(3, 1, 1)});
+  net.add("dilated", Conv{3, {3, 3, 1, 1, 2, 2, 2, 2}});
+  net.add("flatten", Flatten{});
+  net.add("loss", Loss{});
+  const sim::OpGraph graph = build_graph(net, {});
+  CHECK(op(graph, "dilated").flops.at(1) == 2.0 * 64 * 3 * 27);
+  CHECK(op(graph, "plain").flops.at(1) == 2.0 * 64 * 3 * 18);
+  CHECK_FALSE(op(graph, "plain").fast_forms.empty());
+  CHECK(op(graph, "dilated").fast_forms.empty());
+  CHECK(op(graph, "dilated").workspace_bytes.at(1) == 0);
+}
+
 TEST_CASE("shared parameters are counted and updated once", "[graph]") {
   Network net{"net", {}};
   net.add("tokens", Input{{1, 6, 1}});
