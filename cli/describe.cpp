@@ -77,7 +77,7 @@ std::vector<report::NamedFigure> pictures(const traces::Workload& workload) {
   std::vector<std::pair<std::string, double>> jobs, time;
   for (const auto& [gpus, of_size] : workload.by_gpus()) {
     jobs.emplace_back(fmt::format("{}", gpus), static_cast<double>(of_size.count()));
-    time.emplace_back(fmt::format("{}", gpus), gpus * of_size.sum() / 3600);
+    time.emplace_back(fmt::format("{}", gpus), workload.gpu_seconds_by_gpus().at(gpus) / 3600);
   }
   std::array<double, 24> by_hour{};
   std::map<std::int64_t, double> by_day;

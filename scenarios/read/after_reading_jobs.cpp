@@ -126,7 +126,8 @@ void add_input(const traces::ImportReport& from, std::string_view as_written, Sc
                           .jobs = static_cast<std::uint64_t>(from.jobs)};
   for (const traces::ImportReason& reason : from.dropped) out.dropped.push_back(reason_of(reason));
   for (const traces::ImportReason& reason : from.repaired) out.repaired.push_back(reason_of(reason));
-  out.notes = from.notes;
+  if (std::string hours = gpu_hours(from); !hours.empty()) out.notes.push_back(std::move(hours));
+  out.notes.insert(out.notes.end(), from.notes.begin(), from.notes.end());
   scenario.sha256_of_file[out.path] = out.sha256;
   scenario.inputs.push_back(std::move(out));
 }

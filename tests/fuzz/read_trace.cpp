@@ -18,7 +18,7 @@ extern const char fuzzed_format[];  ///< its name; CMakeLists.txt gives each pro
 namespace {
 
 void check_counts(const traces::ImportReport& report) {
-  sim::check(report.rows == report.jobs + report.rows_dropped + report.rows_left_out, "a row is not accounted for");
+  sim::check(report.rows == report.jobs + report.rows_dropped + report.rows_left_out + report.rows_joined, "a row is not accounted for");
   sim::check(!to_string(report).empty(), "a report without a line");
 }
 

@@ -62,7 +62,7 @@ class Batsim final : public JsonTrace {
     job.user = in.has("user") ? name_of(in.child("user"), mistakes) : std::string();
     job.partition = in.has("partition") ? name_of(in.child("partition"), mistakes) : std::string();
     const std::string name = name_of(in.required("profile", "the name of a profile"), mistakes);
-    if (!mistakes.empty()) return;
+    if (name.empty()) return;
     const auto profile = profiles_.find(name);
     if (profile == profiles_.end()) {
       row.refuse("profile", "the name of a profile", fmt::format("\"{}\"", name));

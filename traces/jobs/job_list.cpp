@@ -92,12 +92,25 @@ void sort_by_date(std::vector<sim::Job>& jobs) {
   if (!std::is_sorted(jobs.begin(), jobs.end(), earlier)) std::stable_sort(jobs.begin(), jobs.end(), earlier);
 }
 
+std::string gpu_hours(const ImportReport& report) {
+  if (!report.gpu_time) return {};
+  const auto [read_s, kept_s] = *report.gpu_time;
+  return read_s > 0 ? fmt::format("GPU-hours: {:.12g} read, {:.12g} kept", read_s / 3600, kept_s / 3600)
+                    : "GPU-hours: none, as no row has both GPUs and a duration";
+}
+
 std::string to_string(const ImportReport& report, std::string_view one) {
   const auto number = [](std::int64_t of, std::string_view what) { return sim::counted(static_cast<double>(of), what); };
-  std::string text =
-      fmt::format("{}: {}, {}, {} dropped{}\n", sim::printable(report.file, 4096), number(report.rows, "row"),
-                  number(report.jobs, one), number(report.rows_dropped, "row"),
-                  report.rows_left_out > 0 ? fmt::format(", {} left out", sim::grouped(report.rows_left_out)) : "");
+  std::string text = fmt::format("{}: {}, {}, {} dropped", sim::printable(report.file, 4096), number(report.rows, "row"),
+                                 number(report.jobs, one), number(report.rows_dropped, "row"));
+  const auto add = [&text](std::int64_t rows, std::string_view what) {
+    if (rows > 0) fmt::format_to(std::back_inserter(text), ", {} {}", sim::grouped(rows), what);
+  };
+  add(report.rows_repaired, kKept);
+  add(report.rows_left_out, "left out");
+  add(report.rows_joined, "joined with others");
+  text += '\n';
+  if (const std::string hours = gpu_hours(report); !hours.empty()) text += "  " + hours + "\n";
   for (const ImportReason& reason : report.dropped) append(text, reason, "dropped");
   for (const ImportReason& reason : report.repaired) append(text, reason, kKept);
   for (const std::string& note : report.notes) text += "  " + note + "\n";

@@ -30,7 +30,12 @@ struct ImportReason {
   std::vector<ImportExample> examples;  ///< the first kMostExamples
 };
 
-/// rows = jobs + rows_dropped + rows_left_out, always.
+/// GPUs x seconds: of all rows whose GPUs and length can be read, as the file has them, and of the jobs.
+struct GpuTime {
+  double read_s = 0, kept_s = 0;
+};
+
+/// rows = jobs + rows_dropped + rows_left_out + rows_joined, always.
 struct ImportReport {
   std::string file;
   std::string sha256;
@@ -38,6 +43,9 @@ struct ImportReport {
   std::int64_t jobs = 0;
   std::int64_t rows_dropped = 0;
   std::int64_t rows_left_out = 0;      ///< good ones that were not asked for
+  std::int64_t rows_joined = 0;        ///< parts of a job that another row stands for
+  std::int64_t rows_repaired = 0;      ///< of those that are jobs
+  std::optional<GpuTime> gpu_time;     ///< of a trace of jobs
   std::vector<ImportReason> dropped;   ///< in order of first occurrence
   std::vector<ImportReason> repaired;  ///< of the rows that were kept
   std::vector<std::string> notes;
@@ -69,6 +77,9 @@ void sort_by_date(std::vector<sim::Job>& jobs);
 std::string counted_words(std::int64_t rows, std::int64_t also, std::string_view verb);
 /// What `repaired` rows are called: some are mended, some are left as they are, and each reason says which.
 inline constexpr std::string_view kKept = "kept all the same";
+
+/// "GPU-hours: 12.5 read, 12 kept", to twelve digits; empty for what is no trace of jobs.
+std::string gpu_hours(const ImportReport& report);
 
 /// For the terminal: one line of totals, one a reason, one a note; each ends with a line end. `one`: what each row became.
 std::string to_string(const ImportReport& report, std::string_view one = "job");

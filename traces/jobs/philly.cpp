@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "sim/io/civil_date.hpp"
-#include "traces/jobs/trace_job.hpp"
 #include "traces/jobs/readers.hpp"
+#include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 
@@ -79,7 +79,7 @@ class PhillyJson final : public JsonTrace {
     const auto submitted = date(in.child("submitted_time"), mistakes);
     if (!submitted && mistakes.empty()) row.refuse("submitted_time", "a date", "nothing");
     job.submit_s = submitted.value_or(0);
-    job.duration_s = 0;
+    job.duration_s = row.recorded_gpu_s = 0;
     std::int64_t attempts = 0;
     for (const sim::JsonValue attempt : in.list("attempts")) attempts += read_attempt(attempt, row, mistakes);
     if (attempts > 1) ++retried_;
@@ -88,10 +88,14 @@ class PhillyJson final : public JsonTrace {
       row.refuse("attempts", "an attempt with both dates and GPUs", "none");
     else if (!kGpuCounts.contains(job.gpus))
       row.refuse("gpus", kGpuCounts.describe("a whole number"), fmt::format("{}", job.gpus));
+    else if (std::abs(row.recorded_gpu_s - job.gpus * job.duration_s) > 1e-9 * row.recorded_gpu_s)
+      row.repairs.push_back({"attempts", "equal GPUs in all attempts: the job has those of the last all the time",
+                             fmt::format("{} GPU-seconds", row.recorded_gpu_s)});
   }
 
   /// Adds its length to the job's; the job has the GPUs of its last attempt. False when it lacks a date.
   bool read_attempt(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) {
+    const std::size_t mistakes_before = mistakes.size();
     sim::ObjectReader in(value, mistakes);
     const auto start_s = date(in.child("start_time"), mistakes), end_s = date(in.child("end_time"), mistakes);
     std::size_t gpus = 0;
@@ -99,7 +103,7 @@ class PhillyJson final : public JsonTrace {
       sim::ObjectReader part(server, mistakes);
       gpus += part.list("gpus").size();
     }
-    if (!mistakes.empty()) return false;
+    if (mistakes.size() > mistakes_before) return false;
     if (!start_s || !end_s || gpus == 0) {
       row.repairs.push_back({"attempts", "both dates and GPUs of each attempt: one without is left out", {}});
       return false;
@@ -111,6 +115,7 @@ class PhillyJson final : public JsonTrace {
     if (*start_s < row.job.submit_s)
       row.repairs.push_back({"start_time", "a date not before submitted_time: taken as it is", {}});
     row.job.duration_s += *end_s - *start_s;
+    row.recorded_gpu_s += static_cast<double>(gpus) * (*end_s - *start_s);
     row.job.gpus = static_cast<double>(gpus);
     return true;
   }

@@ -42,6 +42,8 @@ struct TraceReaderEntry {
   std::string_view source;   ///< how public data of this format is had; empty: there is none
   std::string_view columns;  ///< of the native CSV that it may give, with commas; empty: those of the file
   std::unique_ptr<TraceReader> (*open)(const std::string& path);
+  std::string_view
+      gpu_time;  ///< where mistakes leave a row's GPU-seconds unknown: columns as its mistakes name them, with commas
   bool has_native_form = true;  ///< false: a scenario reads it, but the native CSV cannot say all that its jobs are
 };
 

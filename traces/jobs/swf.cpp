@@ -57,6 +57,8 @@ class Swf final : public TraceReader {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes{"a processor of the file counts as a GPU"};
     if (!start_.empty()) notes.push_back("dates count from UnixStartTime " + start_);
+    if (long_lines_ > 0)
+      notes.push_back(fmt::format("{} lines have more than 18 fields: those behind are set aside", long_lines_));
     if (think_times_ > 0)
       notes.push_back(
           fmt::format("the think times of {} jobs are set aside: they start right after the job before", think_times_));
@@ -84,6 +86,7 @@ class Swf final : public TraceReader {
         read_name(line, kSwfExecutable, executables_);
   }
 
+  /// A field that is no number is NaN, and a mistake. False for a line with too few.
   bool split(TraceRow& row, std::string_view line) {
     std::size_t count = 0;
     while (true) {
@@ -96,12 +99,14 @@ class Swf final : public TraceReader {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fields_[count]);
         if (error != std::errc{} || end != text.data() + text.size() || !sim::NumberRange{}.contains(fields_[count])) {
           row.refuse(fmt::format("field {}", count + 1), "a number", sim::shown(text));
-          return false;
+          fields_[count] = kNotGiven;
         }
       }
       ++count;
     }
-    if (count == kSwfFields) return true;
+    if (count > kSwfFields) ++long_lines_;
+    if (count >= kSwfFields) return true;
+    row.mistakes.clear();
     row.refuse({}, "18 fields", fmt::format("{}", count));
     return false;
   }
@@ -126,6 +131,7 @@ class Swf final : public TraceReader {
   }
 
   void check(TraceRow& row, std::string_view column, double value, const sim::NumberRange& range, bool whole = false) const {
+    if (!is_given(value)) return;  // already a mistake
     std::string expected = whole                   ? sim::integer_expectation(value, range)
                            : range.contains(value) ? std::string{}
                                                    : range.describe();
@@ -138,16 +144,18 @@ class Swf final : public TraceReader {
     check(row, "job number", fields_[kNumber], sim::at_least(0), true);
     check(row, "submit time", fields_[kSubmit], kDates);
     check(row, "processors", processors, kGpuCounts, true);
-    if (!row.mistakes.empty()) return;
-    job.job_id = name(row, kNumber, jobs_, "job number");
+    const bool is_known = row.mistakes.empty();
     job.submit_s = fields_[kSubmit];
     job.gpus = processors;
     job.duration_s = fields_[kRunTime];
     if (job.duration_s == 0) {
       job.duration_s = 0.5;
+      row.recorded_gpu_s = 0;
       row.repairs.push_back({"run time", "above 0: 0 is less than 0.5 s, which is taken", "0"});
     }
     check(row, "run time", job.duration_s, kDurations);
+    if (!is_known) return;
+    job.job_id = name(row, kNumber, jobs_, "job number");
     if (fields_[kRequestedTime] > 0) job.walltime_s = fields_[kRequestedTime];
     const double kib = known(kRequestedMemory) ? fields_[kRequestedMemory] : fields_[kUsedMemory];
     if (kib > 0) job.memory_bytes = kib * 1024 * processors;
@@ -159,6 +167,17 @@ class Swf final : public TraceReader {
     if (const auto model = executables_.find(whole(fields_[kExecutable])); model != executables_.end()) job.model = model->second;
     if (fields_[kThinkTime] > 0 && !job.after.empty()) ++think_times_;
     read_status(row);
+    raise_limit(row);
+  }
+
+  /// Jobs may have some time more to end in. One that the log has as failed or cancelled may have been stopped for its limit.
+  static void raise_limit(TraceRow& row) {
+    TraceJob& job = row.job;
+    const bool may_be_stopped = job.status == "failed" || job.status == "cancelled";
+    if (!(job.walltime_s < job.duration_s) || may_be_stopped) return;
+    row.repairs.push_back(
+        {"requested time", "a limit of at least the time run: the time run is believed", fmt::format("{}", job.walltime_s)});
+    job.walltime_s = job.duration_s;
   }
 
   void read_status(TraceRow& row) const {
@@ -173,7 +192,7 @@ class Swf final : public TraceReader {
   std::array<double, kSwfFields> fields_{};
   Names jobs_, users_, partitions_, executables_;
   std::string start_;
-  std::int64_t think_times_ = 0;
+  std::int64_t think_times_ = 0, long_lines_ = 0;
 };
 
 }  // namespace

@@ -37,6 +37,9 @@ struct TraceJob {
   double measured_s = kNotGiven;  ///< no field: what a job with steps took on its `gpus`, to which their times are scaled
 };
 
+/// GPUs x seconds of a job with both, a part of a GPU as a part; 0 for any other.
+double gpu_seconds(const TraceJob& job);
+
 /// Something that a reader changed in a row that it kept.
 struct TraceRepair {
   std::string_view column;  ///< a literal, as `what`: what was expected, and what was done
@@ -49,6 +52,8 @@ struct TraceRow {
   TraceJob job;
   std::vector<sim::Mistake> mistakes;  ///< any: the row is no job
   std::vector<TraceRepair> repairs;
+  double recorded_gpu_s = kNotGiven;  ///< GPU-seconds that the file records, where they are not those of `job`
+  bool is_joined = false;             ///< no job of its own: a part of one that another row stands for
 
   void refuse(std::string_view column, std::string expected, std::string found);
   /// Whether it could be told which field is which.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "sim/base/random.hpp"
@@ -38,6 +39,7 @@ TraceStream::TraceStream(const TraceReaderEntry& format, const std::string& path
   require_file(format, path);
   reader_ = format.open(path);
   report_.file = path;
+  report_.gpu_time.emplace();
   for (const auto& [theirs, ours] : choices_.models) known_models_.push_back(ours);
   if (std::isfinite(choices_.from_s)) origin_s_ = choices_.from_s;
 }
@@ -57,13 +59,20 @@ const TraceJob* TraceStream::next() {
     std::construct_at(&row_.job);
     row_.mistakes.clear();
     row_.repairs.clear();
+    row_.recorded_gpu_s = kNotGiven;
+    row_.is_joined = false;
     if (!reader_->next(row_)) {
       finish();
       return nullptr;
     }
-    ++report_.rows;
+    count_row();
+    if (row_.is_joined) {
+      ++report_.rows_joined;
+      continue;
+    }
     if (keep()) {
       ++report_.jobs;
+      report_.gpu_time->kept_s += gpu_seconds(row_.job);
       reader_->kept(row_);
       count_repairs();
       return &row_.job;
@@ -75,7 +84,19 @@ const TraceJob* TraceStream::next() {
   }
 }
 
+/// As the reader gives it, before anything else is found wrong with it.
+void TraceStream::count_row() {
+  ++report_.rows;
+  const auto hides_gpu_time = [this](const sim::Mistake& mistake) {
+    const std::string column = fmt::format(",{},", std::string_view(mistake.pointer).substr(0, mistake.pointer.find('/')));
+    return fmt::format(",{},", format_.gpu_time).find(column) != std::string::npos;
+  };
+  if (!row_.has_fields() || std::any_of(row_.mistakes.begin(), row_.mistakes.end(), hides_gpu_time)) return;
+  report_.gpu_time->read_s += is_given(row_.recorded_gpu_s) ? row_.recorded_gpu_s : gpu_seconds(row_.job);
+}
+
 void TraceStream::count_repairs() {
+  if (!row_.repairs.empty()) ++report_.rows_repaired;
   for (const TraceRepair& repair : row_.repairs) {
     ImportReason& reason = counted(report_.repaired, repair.column, repair.what);
     if (wants_examples(reason))
@@ -269,10 +290,23 @@ void TraceStream::compare() {
 void TraceStream::finish() {
   if (!report_.notes.empty()) return;
   report_.notes = reader_->notes();
+  if (is_cut_off())
+    report_.notes.emplace_back("the last line has no line end: if the file was cut off, the row before its end is wrong");
   if (outside_ > 0)
     report_.notes.push_back(fmt::format("outside --from and --to: {}", sim::counted(static_cast<double>(outside_), "row")));
   if (not_sampled_ > 0)
     report_.notes.push_back(fmt::format("not drawn by --sample: {}", sim::counted(static_cast<double>(not_sampled_), "row")));
+}
+
+/// Whether its last line may be the beginning of a longer one; packed files and JSON show that themselves.
+bool TraceStream::is_cut_off() const {
+  std::error_code ignored;
+  if (report_.rows == 0 || !std::filesystem::is_regular_file(path_, ignored)) return false;
+  std::ifstream file(path_, std::ios::binary);
+  constexpr std::string_view kOthers = "\x1F\xFD{[";
+  if (kOthers.find(static_cast<char>(file.get())) != kOthers.npos) return false;
+  file.seekg(-1, std::ios::end);
+  return file.get() != '\n';
 }
 
 const ModelName* find_model_name(std::string_view theirs) {

@@ -93,6 +93,7 @@ class TraceStream {
   const ImportReport& report() const { return report_; }
 
  private:
+  void count_row();
   bool keep();
   bool choose();
   void name_model();
@@ -107,6 +108,7 @@ class TraceStream {
   void count_drop();
   std::string nearest(const sim::Mistake& mistake) const;
   void finish();
+  bool is_cut_off() const;
 
   const TraceReaderEntry& format_;
   std::string path_;

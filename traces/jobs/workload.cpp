@@ -39,7 +39,7 @@ void append_sizes(std::string& text, const Workload& workload) {
   for (const auto& [gpus, durations] : workload.by_gpus())
     fmt::format_to(out, "{:>8}{:>12}{:>10.2f}{:>14.2f}{:>16.4g}\n", gpus, durations.count(),
                    100.0 * static_cast<double>(durations.count()) / static_cast<double>(workload.durations().count()),
-                   100.0 * gpus * durations.sum() / workload.gpu_seconds(), durations.quantile(0.5));
+                   100.0 * workload.gpu_seconds_by_gpus().at(gpus) / workload.gpu_seconds(), durations.quantile(0.5));
 }
 
 }  // namespace
@@ -55,7 +55,8 @@ void Workload::add(const TraceJob& job) {
   if (!is_given(job.duration_s) || !is_given(job.gpus)) return;
   durations_.add(job.duration_s);
   by_gpus_[static_cast<int>(job.gpus)].add(job.duration_s);
-  gpu_seconds_ += job.gpus * job.duration_s;
+  gpu_seconds_by_gpus_[static_cast<int>(job.gpus)] += traces::gpu_seconds(job);
+  gpu_seconds_ += traces::gpu_seconds(job);
 }
 
 Workload::Arrivals Workload::arrivals() const {

@@ -55,7 +55,8 @@ TEST_CASE("a trace that contradicts its cluster and its own clock is listed by r
   // 31536004 - 3 is a year and a second.
   CHECK(
       report ==
-      ": 8 rows, 6 jobs, 2 rows dropped\n"
+      ": 8 rows, 6 jobs, 2 rows dropped, 4 kept all the same\n"
+      "  GPU-hours: 0.5 read, 0.266666666667 kept\n"
       "  1 dropped: gpus: expected at most 8 GPUs, all of the largest pool; line 3 (found \"9\")\n"
       "  1 dropped: gpus: expected at most 4 GPUs, all of its pool; line 5 (found \"5\")\n"
       "  1 kept all the same: gpus: expected at most 4 GPUs, all of the largest node: spread over several; line 4 (found \"8\")\n"

@@ -123,42 +123,6 @@ TEST_CASE("helios: Slurm's dates are checked against one another") {
                              Contains("1 kept all the same: duration: expected end_time - start_time (a clock that was set?)"));
 }
 
-TEST_CASE("sacct: bars, steps, limits with days, GPUs among resources") {
-  const Imported got = import_text(
-      "sacct",
-      "JobID|User|Partition|Submit|Start|End|Timelimit|AllocTRES|State|Priority\n"
-      "7|ann|gpu|2020-06-09T18:41:01|2020-06-09T18:42:01|2020-06-09T20:42:01|1-02:00:00|billing=8,cpu=8,gres/"
-      "gpu=2,node=1|COMPLETED|4294901759\n"
-      "7.batch|||2020-06-09T18:42:01|2020-06-09T18:42:01|2020-06-09T20:42:01||cpu=8,gres/gpu=2,node=1|COMPLETED|\n"
-      "8_1|bob|gpu|2020-06-09T18:41:02|2020-06-09T18:41:02|2020-06-09T18:41:42|00:30|cpu=4,gres/gpu:a100=1,gres/"
-      "gpu:v100=2|TIMEOUT|\n"
-      "9|bob|cpu|2020-06-09T18:41:03|2020-06-09T18:41:03|2020-06-09T18:42:03|UNLIMITED|cpu=4,node=1|FAILED|1\n"
-      "10|bob|gpu|2020-06-09T18:41:04|Unknown|Unknown|01:00:00|gres/gpu=1|PENDING|1\n"
-      "11|bob|gpu|2020-06-09T18:41:05|2020-06-09T18:41:04|2020-06-09T18:42:04|01:00:00|gres/gpu=1|CANCELLED by 1000|1\n"
-      "12|bob|gpu|2020-06-09T18:41:06|2020-06-09T18:41:06|2020-06-09T18:42:06|soon|gres/gpu=1|COMPLETED|1\n"
-      "13|too|few\n");
-  // 18:41:01 of that day is 1591728061 (below). 1-02:00:00 is 26 h. 00:30 is half a minute, of which the job took 40 s.
-  CHECK(got.csv ==
-        "job_id,submit_s,gpus,duration_s,priority,user,partition,walltime_s,status\n"
-        "7,1591728061,2,7200,4294901759,ann,gpu,93600,COMPLETED\n"
-        "8_1,1591728062,3,40,,bob,gpu,40,TIMEOUT\n");
-  CHECK_THAT(got.report, Contains("dropped: AllocTRES: expected a job with GPUs") &&
-                             Contains("dropped: Start: expected a date: the job has started") &&
-                             Contains("dropped: Start: expected a date not before Submit") &&
-                             Contains("dropped: Timelimit: expected [days-]hours:minutes:seconds") &&
-                             Contains("expected 10 fields between bars") && Contains("kept all the same: Timelimit") &&
-                             Contains("1 lines are steps of jobs"));
-}
-
-TEST_CASE("sacct without resources: a node counts as a device") {
-  const Imported got = import_text("sacct", "JobID|NNodes|Submit|Start|End\n1|4|2020-06-09|2020-06-09|2020-06-10\n");
-  CHECK_THAT(got.csv, Contains("\n1,1591660800,4,86400,"));
-  CHECK_THAT(got.report, Contains("a node counts as a device"));
-  CHECK_THROWS_AS(import_text("sacct", "JobID|Submit|Start|End\n"), rehearse::sim::InputError);
-  CHECK_THROWS_AS(import_text("sacct", "JobID,Submit,Start,End\n"), rehearse::sim::InputError);
-  CHECK_THROWS_AS(import_text("sacct", ""), rehearse::sim::InputError);
-}
-
 TEST_CASE("alibaba-pai-2020: no line of names; hundredths of GPUs and cores, GiB") {
   // 2 instances of half a GPU, 6 cores and 29.296875 GiB: 2 x 29.296875 x 2^30 = 62914560000 bytes.
   const Imported got = import_text("alibaba-pai-2020",
@@ -300,6 +264,28 @@ TEST_CASE("swf: the fields of version 2.2") {
                              Contains("think times of 1 jobs"));
 }
 
+TEST_CASE("swf: a limit below the run time of a job is raised unless the job failed or was cancelled") {
+  const auto job_with = [](const std::string& status) {
+    const Imported got = import_text("swf", "1 0 0 3700 4 -1 -1 4 3600 -1 " + status + " 1 1 -1 1 -1 -1 -1\n");
+    REQUIRE(got.counts.jobs == 1);
+    return got.csv.substr(got.csv.find('\n') + 1);
+  };
+  CHECK(job_with("1") == "1,0,4,3700,,,1,,1,3700,,completed\n");
+  CHECK(job_with("-1") == "1,0,4,3700,,,1,,1,3700,,\n");
+  CHECK(job_with("0") == "1,0,4,3700,,,1,,1,3600,,failed\n");
+  CHECK(job_with("5") == "1,0,4,3700,,,1,,1,3600,,cancelled\n");
+}
+
+TEST_CASE("swf: fields behind the eighteenth are set aside, and said; a line with fewer is no job") {
+  const Imported got = import_text("swf",
+                                   "1 0 5 100 4 -1 -1 4 200 -1 1 7 -1 -1 -1 3 -1 -1 17 x\n"
+                                   "2 0 5 100 4 -1 -1 4 200 -1 1 7 -1 -1 -1 3 -1 -1\n"
+                                   "3 0 5 100 4 -1 -1 4 200 -1 1 7 -1 -1 -1 3 -1\n");
+  CHECK(got.counts.jobs == 2);
+  CHECK(got.counts.rows_dropped == 1);
+  CHECK_THAT(got.report, Contains("1 lines have more than 18 fields") && Contains("expected 18 fields; line 3 (found 17)"));
+}
+
 TEST_CASE("batsim: delay profiles, old and new names, whatever the order of the file's keys") {
   const Imported got = import_text("batsim", R"({"description": "x [", "nb_res": 4, "jobs": [
       {"id": 1, "subtime": 10, "walltime": 100, "res": 4, "profile": "a"},
@@ -374,6 +360,39 @@ TEST_CASE("real files of every format that there is data of") {
     CHECK(got.counts.rows == real.rows);
     CHECK(got.counts.jobs == real.jobs);
   }
+}
+
+TEST_CASE("philly-json: GPU-hours are those of all attempts; other numbers of GPUs are said") {
+  // An hour on one GPU and an hour on two: 3 GPU-hours. The job has the last attempt's two GPUs for both hours: 4.
+  const auto attempt = [](const std::string& from, const std::string& to, const std::string& gpus) {
+    return R"({"start_time": "2017-10-07 )" + from + R"(:00:00", "end_time": "2017-10-07 )" + to +
+           R"(:00:00", "detail": [{"gpus": [)" + gpus + "]}]}";
+  };
+  const Imported got = import_text(
+      "philly-json", R"([{"jobid": "a", "submitted_time": "2017-10-07 00:00:00", "user": 5, "attempts": []}, {"jobid": "b",
+                          "submitted_time": "2017-10-07 00:00:00", "attempts": [)" +
+                         attempt("01", "02", R"("g0")") + "," + attempt("03", "04", R"("g0", "g1")") + "]}]");
+  CHECK_THAT(got.csv, Contains("b,1507334400,2,7200,"));
+  CHECK_THAT(got.report, Contains("GPU-hours: 3 read, 4 kept") && Contains("1 kept all the same: attempts: expected equal GPUs"));
+}
+
+TEST_CASE("a file whose last line has no end may have been cut off") {
+  const std::string text = "job_id,submit_s,gpus,duration_s\na,0,1,3600\nb,0,1,36";
+  CHECK_THAT(import_text("native", text).report, Contains("the last line has no line end") && Contains("GPU-hours: 1.01 read"));
+  CHECK(import_text("native", text + "00\n").report.find("no line end") == std::string::npos);
+  CHECK(import_text("philly-json", "[{}]").report.find("no line end") == std::string::npos);
+}
+
+TEST_CASE("native: what a cluster recorded of a job is kept; scaling moves its dates together") {
+  // --scale-load 2: b comes 50 s after a, not 100. It could start 10 s after its submission and started 30 s after, as before.
+  const std::string text =
+      "job_id,submit_s,gpus,nodes,duration_s,partition,qos,account,eligible_s,start_s\n"
+      "a,0,8,2,60,gpu,high,\"lab, x\",0,5\n"
+      "b,100,8,,60,,,,110,130\n";
+  CHECK(import_text("native", text).csv == text);
+  CHECK_THAT(import_text("native", text, {.scale_load = 2}).csv, Contains("b,50,8,,60,,,,60,80\n"));
+  CHECK(import_text("native", "job_id,submit_s,gpus,nodes,duration_s\na,0,8,0,60\nb,0,8,1.5,60\nc,0,8,1e7,60\n")
+            .counts.rows_dropped == 3);
 }
 
 TEST_CASE("mistakes at different places of a list are one reason") {

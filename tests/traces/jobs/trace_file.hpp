@@ -45,7 +45,9 @@ inline Imported import_file(std::string_view format, const std::string& path, tr
   append_native_header(result.csv, columns);
   while (const traces::TraceJob* job = stream.next()) append_native_row(result.csv, *job, columns);
   result.counts = stream.report();
-  REQUIRE(result.counts.rows == result.counts.jobs + result.counts.rows_dropped + result.counts.rows_left_out);
+  REQUIRE(result.counts.rows ==
+          result.counts.jobs + result.counts.rows_dropped + result.counts.rows_left_out + result.counts.rows_joined);
+  REQUIRE(result.counts.gpu_time);
   result.report = to_string(stream.report());
   result.report.erase(0, result.report.find(path) == 0 ? path.size() : 0);
   return result;

@@ -77,6 +77,13 @@ std::vector<traces::TraceJob> some_jobs() {
   return jobs;
 }
 
+/// As SWF gives them back: a job that is not said to have failed cannot have run beyond its limit.
+std::vector<traces::TraceJob> with_limits_raised(std::vector<traces::TraceJob> jobs) {
+  for (traces::TraceJob& job : jobs)
+    if (job.walltime_s < job.duration_s && job.status != "failed" && job.status != "cancelled") job.walltime_s = job.duration_s;
+  return jobs;
+}
+
 }  // namespace
 
 TEST_CASE("swf, line by line") {
@@ -98,7 +105,8 @@ TEST_CASE("native -> SWF -> native, and Batsim, keep every common field") {
     rc::prop(std::string(entry.name), [&] {
       const std::vector<traces::TraceJob> jobs = some_jobs();
       const std::vector<traces::TraceJob> again = read_back(entry.name, exported(entry.name, jobs));
-      RC_ASSERT(native(again, entry.columns) == native(jobs, entry.columns));
+      const std::vector<traces::TraceJob> expected = entry.name == "swf" ? with_limits_raised(jobs) : jobs;
+      RC_ASSERT(native(again, entry.columns) == native(expected, entry.columns));
       // And the native file itself is read as it was written.
       std::string all = "job_id";
       for (const traces::JobField& column : traces::job_fields()) all += "," + std::string(column.name);
