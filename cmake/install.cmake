@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(libraries sim workloads policies traces deploy report scenarios experiments)
-set(targets rehearse_options rehearse_partitioners rehearse_pagmo)
+set(targets rehearse_options rehearse_onnx rehearse_partitioners rehearse_pagmo)
 foreach(library IN LISTS libraries)
   list(APPEND targets rehearse_${library})
   set_target_properties(rehearse_${library} PROPERTIES EXPORT_NAME ${library})
@@ -40,5 +40,5 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librehearse-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "libraries, headers and CMake package of Rehearse")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libsimgrid-dev, libfmt-dev, libeigen3-dev, nlohmann-json3-dev, zlib1g-dev, liblzma-dev, libmd-dev, libyaml-dev, libmetis-dev, libscotch-dev, coinor-libclp-dev, libpagmo-dev, libboost-serialization-dev, libtbb-dev, libsqlite3-dev, libsqlitecpp-dev")
+  "libsimgrid-dev, libfmt-dev, libeigen3-dev, nlohmann-json3-dev, zlib1g-dev, liblzma-dev, libmd-dev, libyaml-dev, libmetis-dev, libscotch-dev, coinor-libclp-dev, libpagmo-dev, libboost-serialization-dev, libtbb-dev, libsqlite3-dev, libsqlitecpp-dev, libonnx-dev, libprotobuf-dev")
 include(CPack)

@@ -1,0 +1,23 @@
+# The ONNX project's own library, which reads ONNX files (traces/networks/onnx_model.cpp). It has no CMake file that works without
+# protobuf's, and none for pkg-config. Without it such files are refused.
+set(REHEARSE_ONNX AUTO CACHE STRING "Read ONNX files: AUTO (where libonnx-dev is installed), ON or OFF")
+set_property(CACHE REHEARSE_ONNX PROPERTY STRINGS AUTO ON OFF)
+
+add_library(rehearse_onnx INTERFACE)
+set(REHEARSE_ONNX_SOURCE onnx_model_missing.cpp)
+if(REHEARSE_ONNX)
+  find_path(ONNX_INCLUDE onnx/defs/schema.h)
+  find_library(ONNX onnx)
+  find_library(ONNX_PROTO onnx_proto)
+  find_library(PROTOBUF protobuf)
+  find_path(PROTOBUF_INCLUDE google/protobuf/message.h)
+  if(ONNX_INCLUDE AND ONNX AND ONNX_PROTO AND PROTOBUF AND PROTOBUF_INCLUDE)
+    set(REHEARSE_ONNX_SOURCE onnx_model.cpp)
+    target_include_directories(rehearse_onnx SYSTEM INTERFACE ${ONNX_INCLUDE} ${PROTOBUF_INCLUDE})
+    target_link_libraries(rehearse_onnx INTERFACE ${ONNX} ${ONNX_PROTO} ${PROTOBUF})
+  elseif(NOT REHEARSE_ONNX STREQUAL AUTO)
+    message(FATAL_ERROR "REHEARSE_ONNX needs libonnx-dev and libprotobuf-dev")
+  else()
+    message(STATUS "ONNX files are not read: libonnx-dev or libprotobuf-dev is missing")
+  endif()
+endif()
