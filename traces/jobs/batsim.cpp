@@ -29,6 +29,8 @@ class Batsim final : public JsonTrace {
   struct Profile {
     std::string type;
     double delay_s = kNotGiven;
+
+    bool is_delay() const { return type == "delay" || type == "DelayProfile"; }
   };
 
   void read_profiles() {
@@ -41,7 +43,9 @@ class Batsim final : public JsonTrace {
       if (!document || !document->root().is_object()) continue;  // whoever uses it will miss it
       sim::ObjectReader in(document->root(), mistakes);
       Profile profile{.type = in.text("type", std::string())};
-      if (profile.type == "delay" || profile.type == "DelayProfile") profile.delay_s = in.number("delay", kDurations, kNotGiven);
+      const auto delay = in.child("delay");
+      if (profile.is_delay() && delay && delay->is_number() && kDurations.contains(delay->number()))
+        profile.delay_s = delay->number();
       profiles_[item.name] = std::move(profile);
       if (profiles_.size() > kMostProfiles)
         throw sim::InputError(
@@ -56,7 +60,10 @@ class Batsim final : public JsonTrace {
     job.submit_s = in.number("subtime", kDates);
     job.gpus = static_cast<double>(in.integer("res", kGpuCounts));
     const auto walltime = in.maybe_number("walltime");
-    if (walltime && *walltime > 0 && kDurations.contains(*walltime)) job.walltime_s = *walltime;  // -1 is none
+    if (walltime && kDurations.contains(*walltime))
+      job.walltime_s = *walltime;
+    else if (walltime && *walltime != -1)  // -1 is none
+      row.repairs.push_back({"walltime", kDurations.describe() + ", or -1: set aside", fmt::format("{}", *walltime)});
     for (const sim::JsonValue dependency : in.has("dependencies") ? in.list("dependencies") : std::vector<sim::JsonValue>{})
       for (std::string& name : split_names(name_of(dependency, mistakes))) job.after.push_back(std::move(name));
     job.user = in.has("user") ? name_of(in.child("user"), mistakes) : std::string();
@@ -66,7 +73,9 @@ class Batsim final : public JsonTrace {
     const auto profile = profiles_.find(name);
     if (profile == profiles_.end()) {
       row.refuse("profile", "the name of a profile", fmt::format("\"{}\"", name));
-    } else if (!is_given(profile->second.delay_s)) {
+    } else if (profile->second.is_delay() && !is_given(profile->second.delay_s)) {
+      row.refuse("profile", "a profile with a delay, " + kDurations.describe(), fmt::format("\"{}\"", name));
+    } else if (!profile->second.is_delay()) {
       row.refuse("profile", "a delay profile: others last as long as the platform makes them",
                  fmt::format("\"{}\" of type \"{}\"", name, profile->second.type));
     } else {

@@ -91,7 +91,7 @@ def swf(path):
 def batsim(path):
     with opened(path) as file:
         workload = json.load(file)
-    delays = {name: number(p.get("delay")) for name, p in workload["profiles"].items() if p.get("type") in ("delay", "DelayProfile")}
+    delays = {name: number(p.get("delay") if not isinstance(p.get("delay"), str) else 0) for name, p in workload["profiles"].items() if p.get("type") in ("delay", "DelayProfile")}
     return math.fsum(gpus_of(job["res"]) * delays.get(str(job["profile"]), 0) for job in workload["jobs"])
 
 
@@ -156,7 +156,8 @@ def alibaba_spot_2026(path):
 
 GPU_SECONDS = {
     "native": native, "elasticflow-rigid": plain("num_gpu", "duration"), "philly": plain("num_gpus", "duration"),
-    "philly-json": philly_json, "tiresias": plain("num_gpu", "duration"), "gavel": lambda path: 0, "swf": swf, "batsim": batsim,
+    "philly-json": philly_json, "tiresias": plain("num_gpu", "duration"), "gavel": lambda path: 0, "gavel-measured": lambda path: 0,
+    "elasticflow-measured": lambda path: 0, "swf": swf, "batsim": batsim,
     "helios": plain("gpu_num", "duration"), "sacct": sacct, "alibaba-pai-2020": alibaba_pai_2020,
     "alibaba-gpu-2023": alibaba_gpu_2023, "alibaba-gpu-2025": alibaba_gpu_2025, "alibaba-spot-2026": alibaba_spot_2026,
 }

@@ -306,6 +306,18 @@ TEST_CASE("batsim: delay profiles, old and new names, whatever the order of the 
                              Contains("expected the name of a profile; line 5 (found \"none\")") && Contains("dropped: subtime"));
 }
 
+TEST_CASE("batsim: a delay that is none drops the jobs that use it; a limit that is none is set aside") {
+  const Imported got = import_text("batsim", R"({"jobs": [
+      {"id": 1, "subtime": 0, "res": 1, "profile": "zero"}, {"id": 2, "subtime": 0, "res": 1, "profile": "text"},
+      {"id": 3, "subtime": 0, "res": 1, "profile": "none"}, {"id": 4, "subtime": 0, "res": 1, "profile": "good", "walltime": 0},
+      {"id": 5, "subtime": 0, "res": 1, "profile": "good", "walltime": -1}],
+    "profiles": {"zero": {"type": "delay", "delay": 0}, "text": {"type": "delay", "delay": "5"}, "none": {"type": "delay"},
+                 "good": {"type": "delay", "delay": 5}}})");
+  CHECK(got.csv == "job_id,submit_s,gpus,duration_s,user,partition,walltime_s,after\n4,0,1,5,,,,\n5,0,1,5,,,,\n");
+  CHECK_THAT(got.report,
+             Contains("3 dropped: profile: expected a profile with a delay") && Contains("1 kept all the same: walltime"));
+}
+
 TEST_CASE("elasticflow-rigid: the deadline counts from the submission") {
   const Imported got = import_text("elasticflow-rigid",
                                    "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n"
