@@ -155,6 +155,14 @@ class OnnxReader {
     return *value->shape;
   }
 
+  /// A weight has so many numbers, where there is one.
+  void require_count(const OnnxNode& node, std::size_t i, std::int64_t count, std::string_view what) const {
+    const OnnxValue* value = constant(node, i);
+    if (value != nullptr && value->shape && onnx_elements(*value->shape) != count)
+      throw unlike(fmt::format("weights for the {} {} of its input", count, what),
+                   fmt::format("weights {}", onnx_text(*value->shape)));
+  }
+
   static int size_of(std::int64_t value) {
     constexpr std::int64_t kMost = 1 << 30;
     if (value < 0 || value >= kMost) throw unlike(fmt::format("sizes from 0 to {}", kMost - 1), std::to_string(value));
@@ -323,8 +331,7 @@ class OnnxReader {
       done_.insert(node);
     if (scale != nullptr) done_.insert(scale);
     if (shift != nullptr) done_.insert(shift);
-    put(last, LayerNorm{}, {as(x, rows(in, axis))},
-        scale == nullptr ? std::string{} : beside(*scale, result(*quotient), features)->origin);
+    put(last, LayerNorm{}, {as(x, rows(in, axis))});
     return true;
   }
 
@@ -377,16 +384,17 @@ class OnnxReader {
     } else if (type == "BatchNormalization" || type == "InstanceNormalization" || type == "GroupNormalization") {
       const OnnxShape& in = dims(x);
       const Shape now = shape_of(x);
-      const int channels = size_of(in.size() > 1 ? in[1] : 1);
-      put(node, BatchNorm{},
-          {as(x, now.channels == channels ? now : Shape{channels, a_sample(onnx_elements(in)) / std::max(1, channels), 1})},
-          origin(node, 1));
+      const std::int64_t channels = in.size() > 1 ? in[1] : 1;
+      if (type != "GroupNormalization") require_count(node, 1, channels, "channels");
+      const Shape apart{size_of(channels), a_sample(onnx_elements(in) / channels), 1};
+      put(node, BatchNorm{}, {as(x, now.channels == channels ? now : apart)});
     } else if (type == "LayerNormalization") {
       const OnnxShape& in = dims(x);
       const std::int64_t axis = node.number("axis", -1);
-      const std::size_t at =
+      const auto at =
           static_cast<std::size_t>(std::clamp<std::int64_t>(axis < 0 ? axis + std::ssize(in) : axis, 0, std::ssize(in)));
-      put(node, LayerNorm{}, {as(x, rows(in, at))}, origin(node, 1));
+      require_count(node, 1, product(in, at, in.size()), "features");
+      put(node, LayerNorm{}, {as(x, rows(in, at))});
     } else if (type == "LRN") {
       put(node, LocalResponseNorm{size_of(node.number("size", 5))}, {as(x, shape_of(x))});
     } else if (is_one_of(type, kOnnxGelus)) {
@@ -488,6 +496,8 @@ class OnnxReader {
     if (sizes.size() != in.size()) throw unlike("weights with as many axes as the input", onnx_text(sizes));
     const Window w = window(node, in, OnnxShape(sizes.begin() + 2, sizes.end()));
     const std::int64_t filters = transposed ? sizes[1] * group : sizes[0];
+    if (const OnnxValue* own = constant(node, 2); own != nullptr && own->shape && onnx_elements(*own->shape) != filters)
+      throw unlike(fmt::format("a bias for its {} filters", filters), fmt::format("a bias {}", onnx_text(*own->shape)));
     const bool bias = (node.inputs.size() > 2 && !node.inputs[2].empty()) || has_bias_behind(node, filters);
     const int input = as(node.inputs[0], shape);
     const std::string weights = origin(node, 1);
@@ -577,6 +587,9 @@ class OnnxReader {
     if (sizes[2] != in[2] || sizes[1] != hidden * gates(cell))
       throw unlike(fmt::format("weights for {} features and {} hidden units", in[2], hidden), onnx_text(sizes));
     const bool both = node.text("direction") == "bidirectional";
+    const OnnxShape& recurrent = weight(node, 2, 3, 3, "recurrent weights (directions, gates x hidden, hidden)");
+    if (recurrent != OnnxShape{sizes[0], sizes[1], hidden})
+      throw unlike(fmt::format("recurrent weights {}", onnx_text(OnnxShape{sizes[0], sizes[1], hidden})), onnx_text(recurrent));
     if (sizes[0] != (both ? 2 : 1)) throw unlike(fmt::format("weights of {} directions", both ? 2 : 1), onnx_text(sizes));
     const int layer = net_.add(node.name, Recurrent{cell, size_of(hidden), both}, {as(node.inputs[0], shape)},
                                owner(Recurrent{}, origin(node, 1)));
@@ -664,7 +677,8 @@ class OnnxReader {
       layers_[result(node)] = as(x, from);
       return;
     }
-    const bool image_like = in.size() > 2 && in[0] == graph_.batch && in[1] == from.channels && from == image(in, 5);
+    const bool image_like =
+        in.size() > 2 && in.size() < 6 && in[0] == graph_.batch && in[1] == from.channels && from == image(in, 5);
     const bool positions =
         image_like && out.size() >= 2 && out[0] == in[0] && out[1] == in[1] && onnx_elements(out) == in[0] * in[1];
     const Shape to = plain(out);

@@ -69,6 +69,7 @@ class Folder {
     if (type == "Concat") return joined();
     if (type == "Slice") return part();
     if (type == "Transpose") return transposed();
+    if (type == "NonZero" && shape(0).size() == 1) return places();
     if (type == "Squeeze" || type == "Unsqueeze" || type == "Reshape" || type == "Flatten") return renamed();
     if (type == "Range") return range();
     if (type == "Where" && in_.size() == 3) return where();
@@ -168,6 +169,15 @@ class Folder {
     if (!is_small(out)) return std::nullopt;
     return made(out, in_[0]->type,
                 picked(out, [&](std::size_t axis, std::int64_t at) { return (*cuts)[axis].from + at * (*cuts)[axis].step; }));
+  }
+
+  /// Of the numbers of a list that are not 0.
+  OnnxValue places() const {
+    Numbers result;
+    for (std::size_t i = 0; i < numbers(0).size(); ++i)
+      if (numbers(0)[i] != 0) result.push_back(static_cast<double>(i));
+    OnnxShape sizes{1, std::ssize(result)};
+    return made(std::move(sizes), kInt64, std::move(result));
   }
 
   std::optional<OnnxValue> transposed() const {

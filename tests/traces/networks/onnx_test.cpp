@@ -148,8 +148,8 @@ TEST_CASE("files of exporters do the work of the layers that they stand for", "[
 TEST_CASE("damaged ONNX files are refused or read, and nothing else", "[onnx]") {
   const std::string whole = GENERATE(
       small_onnx(), model(input("x", {0, 6, 4}) + list("s", {-1, 4}) + list("z", {0}) + weight("w", {1, 32, 4}) +
-                          node("Transpose", {"x"}, "t", integers("perm", {1, 0, 2})) +
-                          node_of("LSTM", {"t", "w", "w"}, {"y", "h", "c"}, integer("hidden_size", 8)) +
+                          weight("wr", {1, 32, 8}) + node("Transpose", {"x"}, "t", integers("perm", {1, 0, 2})) +
+                          node_of("LSTM", {"t", "w", "wr"}, {"y", "h", "c"}, integer("hidden_size", 8)) +
                           node("Shape", {"x"}, "n") + node("Slice", {"n", "z", "s"}, "m") + node("Reshape", {"x", "s"}, "r") +
                           node("Concat", {"x", "x"}, "k", integer("axis", 2)) + output("k") + output("h")));
   rc::prop("cut, changed or random bytes", [&] {
@@ -176,13 +176,13 @@ TEST_CASE("each operation of ONNX is the layer of our own that it stands for", "
   };
   // Tokens, a table of 100 rows, recurrent layers of each kind; what works on constants alone is no part of a step.
   same(input("t", {0, 5}, 7) + weight("table", {100, 8}) + weight("w", {2, 24, 8}) + weight("v", {1, 12, 12}) +
-           weight("u", {1, 3, 4}) + weight("k", {3}) + list("one", {1}) +
-           node("Concat", {"one", "one"}, "twice", integer("axis", 0)) + node("Gather", {"table", "t"}, "e") +
-           node("Transpose", {"e"}, "s", integers("perm", {1, 0, 2})) +
-           node("LSTM", {"s", "w", "w"}, "l", integer("hidden_size", 6) + text("direction", "bidirectional")) +
+           weight("u", {1, 3, 4}) + weight("wr", {2, 24, 6}) + weight("vr", {1, 12, 4}) + weight("ur", {1, 3, 3}) +
+           weight("k", {3}) + list("one", {1}) + node("Concat", {"one", "one"}, "twice", integer("axis", 0)) +
+           node("Gather", {"table", "t"}, "e") + node("Transpose", {"e"}, "s", integers("perm", {1, 0, 2})) +
+           node("LSTM", {"s", "w", "wr"}, "l", integer("hidden_size", 6) + text("direction", "bidirectional")) +
            node("Transpose", {"l"}, "m", integers("perm", {0, 2, 1, 3})) + list("flat", {0, 0, -1}) +
-           node("Reshape", {"m", "flat"}, "n") + node("GRU", {"n", "v", "v"}, "g", integer("hidden_size", 4)) +
-           node("Squeeze", {"g", "one"}, "q") + node("RNN", {"q", "u", "u"}, "r", integer("hidden_size", 3)) +
+           node("Reshape", {"m", "flat"}, "n") + node("GRU", {"n", "v", "vr"}, "g", integer("hidden_size", 4)) +
+           node("Squeeze", {"g", "one"}, "q") + node("RNN", {"q", "u", "ur"}, "r", integer("hidden_size", 3)) +
            node("LayerNormalization", {"r", "k", "k"}, "y") + output("y"),
        R"({"type": "input", "channels": 1, "height": 5}, {"type": "embedding", "vocabulary": 100, "units": 8},
           {"type": "lstm", "units": 6, "bidirectional": true}, {"type": "gru", "units": 4}, {"type": "vanilla", "units": 3},
@@ -222,6 +222,19 @@ TEST_CASE("each operation of ONNX is the layer of our own that it stands for", "
       R"({"type": "input", "channels": 4, "height": 9, "width": 8}, {"type": "conv", "filters": 6, "kernel": [3, 2], "dilation": [2, 1], "pad": [4, 0], "end": [-4, 1], "bias": false},
           {"type": "transposed_conv", "filters": 4, "stride": 2, "end": [-1, 0], "groups": 2, "bias": false}, {"type": "resize", "channels": 4, "height": 21, "width": 19},
           {"type": "average_pool", "end": 1}, {"type": "upsample"}, {"type": "local_response_norm", "size": 3})");
+  // Layer normalisation in single operations, with a scale and a shift, as files before opset 17 have it.
+  same(input("x", {0, 5, 12}) + weight("g", {12}) + weight("h", {12}) + weight("w", {12, 3}) + scalar("two", 2) + scalar("e", 1) +
+           node("ReduceMean", {"x"}, "m", integers("axes", {-1})) + node("Sub", {"x", "m"}, "d") +
+           node("Pow", {"d", "two"}, "q") + node("ReduceMean", {"q"}, "v", integers("axes", {-1})) +
+           node("Add", {"v", "e"}, "ve") + node("Sqrt", {"ve"}, "r") + node("Div", {"d", "r"}, "n") +
+           node("Mul", {"n", "g"}, "s") + node("Add", {"s", "h"}, "y") + node("MatMul", {"y", "w"}, "z") + output("z"),
+       R"({"type": "input", "channels": 12, "height": 5}, {"type": "layer_norm"}, {"type": "dense", "units": 3, "bias": false})");
+  // One that lacks its second mean is none: a mean, a difference, a square.
+  same(
+      input("x", {0, 5, 12}) + node("ReduceMean", {"x"}, "m", integers("axes", {-1})) + node("Sub", {"x", "m"}, "d") +
+          node("Mul", {"d", "d"}, "y") + output("y"),
+      R"({"type": "input", "name": "x", "channels": 12, "height": 5}, {"type": "reduce", "height": 5}, {"type": "add", "name": "d", "inputs": ["x", "reduce2"]},
+          {"type": "multiply", "inputs": ["d", "d"]})");
   // Heads written out: (batch, heads, steps, width) by its transpose.
   same(input("x", {0, 5, 12}) + weight("w", {12, 12}) + list("cut", {0, 0, 3, 4}) + list("all", {0, 0, 12}) +
            node("MatMul", {"x", "w"}, "q") + node("Reshape", {"q", "cut"}, "a") +
@@ -247,6 +260,13 @@ TEST_CASE("what an ONNX file asks for that no layer stands for is told with its 
   CHECK_THAT(said(image + node("Conv", {"x", "nowhere"}, "c")), Catch::Contains("an input among the nodes before it"));
   CHECK_THAT(said(image + node("Conv", {"x", "c"}, "y")), Catch::Contains("an input among the nodes before it"));
   CHECK_THAT(said(image + node("Conv", {"x", "x"}, "c")), Catch::Contains("weights of three or four dimensions"));
+  CHECK_THAT(said(image + weight("b", {5}) + node("Conv", {"x", "w", "b"}, "c") + output("c")),
+             Catch::Contains("a bias for its 4 filters"));
+  CHECK_THAT(said(image + weight("k", {5}) + node("InstanceNormalization", {"x", "k", "k"}, "c") + output("c")),
+             Catch::Contains("weights for the 4 channels of its input") && Catch::Contains("weights (5)"));
+  CHECK_THAT(said(input("x", {7, 0, 4}) + weight("w", {1, 32, 4}) + weight("u", {1, 32, 9}) +
+                  node("LSTM", {"x", "w", "u"}, "l", integer("hidden_size", 8)) + output("l")),
+             Catch::Contains("recurrent weights (1, 32, 8)"));
   CHECK_THAT(said(image + node("MatMul", {"x", "m"}, "c")), Catch::Contains("node \"n_c\", a MatMul"));
   CHECK_THAT(said(image + node("MaxPool", {"x"}, "p")), Catch::Contains("kernel_shape"));
   CHECK_THAT(said(image + node_of("MaxPool", {"x"}, {"p", "i"}, integers("kernel_shape", {2, 2})) + output("i")),
