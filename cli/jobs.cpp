@@ -81,6 +81,7 @@ int import_jobs_command(const ImportJobsArguments& arguments) {
     workload.add(*job);
     if (workload.jobs() == arguments.count) break;
   }
+  stream.finish();
   if (stream.report().jobs == 0) refuse_all(stream.report());
   out.close();
   const double load = workload.mean_load_gpus();

@@ -67,6 +67,33 @@ TEST_CASE("jobs and results leave in other people's formats") {
   CHECK_THAT(text_of(folder.path() + "/jobs.paje"), Contains("8 0 BUSY p0 1"));
 }
 
+TEST_CASE("a log in SWF is replayed as it was recorded, and accounted for in check and in the results") {
+  // Job 1 ran for 3,700 s and completed, beyond its limit of 3,600; job 3 ran for less than a second, half of one by the
+  // standard; job 4 did not run. Nothing waits on eight GPUs: the mean is (3700 + 120 + 0.5 + 100) / 4 = 980.125 s. GPU-hours of
+  // the log: (4 x 3700 + 2 x 120 + 2 x 100) / 3600 = 15240 / 3600, and 2 x 0.5 s more of what is kept.
+  const TemporaryFolder folder;
+  folder.write("over.swf",
+               "; Version: 2.2\n; MaxProcs: 8\n"
+               "1 0 0 3700 4 -1 -1 4 3600 -1 1 1 1 -1 1 -1 -1 -1\n"
+               "2 10 -1 120 2 -1 -1 2 600 -1 1 2 1 -1 1 -1 -1 -1\n"
+               "3 20 5 0 2 -1 -1 2 600 -1 5 2 1 -1 1 -1 -1 -1\n"
+               "4 30 5 -1 0 -1 -1 2 600 -1 5 2 1 -1 1 -1 -1 -1\n"
+               "5 40 0 100 -1 -1 -1 2 600 -1 1 2 1 -1 1 -1 -1 -1 17\n");
+  folder.write("s.json", R"({"name": "s", "cluster": {"pools": [{"name": "v100", "instance": "p3.16xlarge", "nodes": 1}]},
+    "jobs": [{"trace": "over.swf", "format": "swf"}], "policies": [{"name": "fifo"}, {"name": "easy", "queue": "easy"}]})");
+  CHECK_THAT(program(folder, {"check", "s.json"}).out,
+             Contains("5 rows, 4 used") && Contains("requested time: a limit of at least the time run") &&
+                 Contains("GPU-hours: 4.23333333333 read, 4.23361111111 kept") && Contains("more than 18 fields"));
+  REQUIRE(program(folder, {"run", "s.json", "--out", "results"}).status == 0);
+  const std::string summary = text_of(folder.path() + "/results/summary.json");
+  CHECK_THAT(summary, Contains("\"jct_mean_s\": {\"mean\": 980.125") &&
+                          Contains("\"GPU-hours: 4.23333333333 read, 4.23361111111 kept\"") && Contains("more than 18 fields"));
+  CHECK_THAT(program(folder, {"describe", "over.swf", "--format", "swf"}).out, Contains("GPU-hours: 4.23333333333 read"));
+  // Of a part of the file the notes are those on what was read.
+  CHECK_THAT(program(folder, {"import", "jobs", "swf", "over.swf", "--count", "1", "-o", "first.csv"}).out,
+             Contains("1 row, 1 job") && Contains("GPU-hours: 4.11111111111 read") && Contains("counts as a GPU"));
+}
+
 TEST_CASE("import of the first jobs tells their mean load, and check of a cluster that is too small for it") {
   const TemporaryFolder folder;
   // Two GPUs for 100 s, every 100 s: 200 GPU-seconds a job, 40 of them over 39 gaps.

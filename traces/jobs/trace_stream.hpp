@@ -85,6 +85,8 @@ class TraceStream {
 
   /// The next job that is kept, in the file's order, good until the next call; null at the end. Throws InputError as the reader.
   const TraceJob* next();
+  /// Ends the report with the notes on what was read. next() does it at the end of the file.
+  void finish();
   /// Its names in choices.scenario.
   const LookedUp& looked_up() const { return looked_up_; }
   /// The native columns that its jobs may have.
@@ -107,7 +109,6 @@ class TraceStream {
   void count_repairs();
   void count_drop();
   std::string nearest(const sim::Mistake& mistake) const;
-  void finish();
   bool is_cut_off() const;
 
   const TraceReaderEntry& format_;
