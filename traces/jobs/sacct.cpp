@@ -252,8 +252,9 @@ class Sacct final : public TraceReader {
       for (const Of column : kResourceColumns) {
         if (is_nothing(field(column))) continue;
         ++with_resources;
+        if (has_gpus) continue;
         const SlurmGpus held = slurm_gpus(field(column), 1);
-        has_gpus = has_gpus || held.units > 0 || held.is_shared;
+        has_gpus = held.units > 0 || held.is_shared;
       }
     }
     if (with_resources > 0 && !has_gpus) refuse_untracked();

@@ -263,6 +263,23 @@ TEST_CASE("sacct: dates as seconds, names kept, other separators") {
   CHECK_THAT(refusal("sacct", "JobID|Submit|Start|AllocTRES|State\n"), Contains("add Elapsed to sacct's --format"));
 }
 
+TEST_CASE("sacct: files from practice") {
+  struct File {
+    const char* name;
+    Rows jobs;  ///< id, GPUs, part of one, seconds, nodes, status
+  };
+  for (const File& file : {
+           File{"clock", {"600|1||25200|1|COMPLETED", "601|1||1800|1|COMPLETED", "602|1||7200|1|COMPLETED"}},
+           {"requeued", {"500|2||6122|1|COMPLETED", "501|1||600|1|COMPLETED"}},
+           {"parts", {"700|6||3600|2|COMPLETED", "701_1|1||600|1|COMPLETED"}},
+           {"slices", {"800|1|0.14285714285714285|3600|1|COMPLETED", "801|3||3600|2|COMPLETED"}},
+       }) {
+    CAPTURE(file.name);
+    const Imported got = import_file("sacct", std::string(REHEARSE_SOURCE_DIR "/tests/fuzz/corpus/sacct/") + file.name);
+    CHECK(columns_of(got, {"job_id", "gpus", "gpu_fraction", "duration_s", "nodes", "status"}) == file.jobs);
+  }
+}
+
 TEST_CASE("texts of Slurm") {
   struct Seconds {
     const char* text;
