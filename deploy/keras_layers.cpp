@@ -141,6 +141,9 @@ void require_written(const Network& network) {
                                   [&](const TransposedConv& c) { return plain(c.window) && c.groups == 1; },
                                   [&](const Pool& p) { return plain(p.window); },
                                   [](const Concat& c) { return c.axis == Axis::channels; },
+                                  [](const BatchNorm& n) { return n.scale && n.shift; },
+                                  [](const LayerNorm& n) { return n.scale && n.shift; },
+                                  [](const Recurrent& r) { return r.biases == 1; },
                                   [](const Resize&) { return false; },
                                   [](const Slice&) { return false; },
                                   [](const Reduce&) { return false; },
@@ -154,7 +157,8 @@ void require_written(const Network& network) {
     const bool repeats = std::holds_alternative<Add>(layer.spec) && std::ranges::any_of(layer.inputs, [&](int i) {
                            return shapes[static_cast<std::size_t>(i)] != shapes[static_cast<std::size_t>(layer.inputs[0])];
                          });
-    if (!repeats && std::visit(written, layer.spec)) continue;
+    const bool has_states = std::holds_alternative<Recurrent>(layer.spec) && layer.inputs.size() > 1;
+    if (!repeats && !has_states && std::visit(written, layer.spec)) continue;
     mistakes.add({.pointer = network.name + "/" + layer.name,
                   .expected = "a layer that code is written of: convolutions and pools without dilation and with equal zeros on "
                               "both sides, sums of equal shapes, concatenated channels",

@@ -77,7 +77,7 @@ Window read_window(sim::ObjectReader& in, int size, int stride, sim::Mistakes& m
 
 LayerSpec read_recurrent(sim::ObjectReader& in, Cell cell) {
   return Recurrent{cell, static_cast<int>(in.integer("units", between(1, 1e6))), in.boolean("bidirectional", false),
-                   in.boolean("sum_directions", false)};
+                   in.boolean("sum_directions", false), static_cast<int>(in.integer("biases", between(0, 2), 1))};
 }
 
 LayerSpec read_spec(sim::ObjectReader& in, const std::string& type, sim::Mistakes& mistakes) {
@@ -98,8 +98,8 @@ LayerSpec read_spec(sim::ObjectReader& in, const std::string& type, sim::Mistake
     return TransposedConv{filters, window, bias, groups};
   }
   if (type == "dense") return Dense{count("units"), in.boolean("bias", true)};
-  if (type == "batch_norm") return BatchNorm{};
-  if (type == "layer_norm") return LayerNorm{};
+  if (type == "batch_norm") return BatchNorm{in.boolean("scale", true), in.boolean("shift", true)};
+  if (type == "layer_norm") return LayerNorm{in.boolean("scale", true), in.boolean("shift", true)};
   if (type == "relu") return Activation{};
   if (type == "gelu") return Activation{.in_place = false};
   if (type == "max_pool") return pool(Pooling::max);
@@ -176,9 +176,12 @@ Network read_layers(sim::JsonValue model) {
   NetworkBuilder net(in.text("name", "network"));
   int number = 0;
   for (const sim::JsonValue layer : in.list("layers")) read_layer(layer, net, ++number);
+  const bool only_costs = in.boolean("only_costs", false);
   in.finish();
   mistakes.throw_if_any();
-  return net.finish();
+  Network network = net.finish();
+  network.only_costs = only_costs;
+  return network;
 }
 
 namespace {
@@ -199,6 +202,9 @@ std::string spec_json(const LayerSpec& spec) {
   const auto type = [](std::string_view name) { return fmt::format(R"("type": "{}")", name); };
   const auto shaped = [&](std::string_view name, const Shape& s) {
     return type(name) + fmt::format(R"(, "channels": {}, "height": {}, "width": {})", s.channels, s.height, s.width);
+  };
+  const auto trained = [](std::string text, const auto& norm) {
+    return text + (norm.scale ? "" : R"(, "scale": false)") + (norm.shift ? "" : R"(, "shift": false)");
   };
   return std::visit(
       Overloaded{[&](const Input& l) { return shaped("input", l.shape); },
@@ -227,12 +233,13 @@ std::string spec_json(const LayerSpec& spec) {
                                            : l.cell == Cell::gru ? "gru"
                                                                  : "vanilla"),
                                       l.hidden, l.bidirectional) +
-                          (l.sum_directions ? R"(, "sum_directions": true)" : "");
+                          (l.sum_directions ? R"(, "sum_directions": true)" : "") +
+                          (l.biases != 1 ? fmt::format(R"(, "biases": {})", l.biases) : "");
                  },
                  [&](const Attention& l) { return fmt::format(R"({}, "heads": {})", type("attention"), l.heads); },
                  [&](const Activation& l) { return type(l.in_place ? "relu" : "gelu"); },
-                 [&](const BatchNorm&) { return type("batch_norm"); },
-                 [&](const LayerNorm&) { return type("layer_norm"); },
+                 [&](const BatchNorm& l) { return trained(type("batch_norm"), l); },
+                 [&](const LayerNorm& l) { return trained(type("layer_norm"), l); },
                  [&](const GlobalPool&) { return type("global_pool"); },
                  [&](const Dropout&) { return type("dropout"); },
                  [&](const Concat& l) {
@@ -254,7 +261,8 @@ std::string spec_json(const LayerSpec& spec) {
 }  // namespace
 
 std::string layers_json(const Network& network) {
-  std::string text = fmt::format("{{\"name\": {}, \"layers\": [", sim::json_string(network.name));
+  std::string text = fmt::format("{{\"name\": {}, {}\"layers\": [", sim::json_string(network.name),
+                                 network.only_costs ? "\"only_costs\": true, " : "");
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
     std::vector<std::string> inputs;

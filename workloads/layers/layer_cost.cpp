@@ -116,9 +116,9 @@ LayerCost cost(const Dense& d, const Shape& in, const Shape& out) {
 }
 
 /// Forward reads twice (statistics, then scaling) and writes once; backward reads input and gradient twice and writes once.
-LayerCost normalisation(const Shape& in) {
+LayerCost normalisation(const auto& norm, const Shape& in) {
   LayerCost result;
-  result.bias = 2.0 * in.channels;
+  result.bias = (norm.scale + norm.shift) * double(in.channels);
   result.forward = {streaming("", OpKind::batch_norm, in.elements(), 3, 5)};
   result.backward = {reading_input(streaming("/gradient", OpKind::batch_norm, in.elements(), 5, 10))};
   return result;
@@ -236,7 +236,7 @@ LayerCost cost(const Recurrent& r, const Shape& in) {
   const int repeats = sim::whole<int>(steps * directions, "time steps of a recurrent layer");
   LayerCost result;
   result.weights = directions * gated * (width + hidden);
-  result.bias = directions * gated;
+  result.bias = r.biases * directions * gated;
   const double gate_numbers = directions * steps * gated, state_numbers = directions * steps * hidden;
   result.extra_saved_bytes = kBytesPerNumber * (gate_numbers + (r.cell == Cell::lstm ? state_numbers : 0));
 
@@ -307,8 +307,8 @@ LayerCost layer_cost(const LayerSpec& spec, std::span<const Shape> in, const Sha
                         [&](const Conv& c) { return cost(c, in[0], out); },
                         [&](const TransposedConv& c) { return cost(c, in[0], out); },
                         [&](const Dense& d) { return cost(d, in[0], out); },
-                        [&](const BatchNorm&) { return normalisation(in[0]); },
-                        [&](const LayerNorm&) { return normalisation(in[0]); },
+                        [&](const BatchNorm& n) { return normalisation(n, in[0]); },
+                        [&](const LayerNorm& n) { return normalisation(n, in[0]); },
                         [&](const Activation& a) { return cost(a, in[0]); },
                         [&](const Pool& p) { return pooling(in[0], out, p.window.area(), p.kind == Pooling::max); },
                         [&](const GlobalPool&) { return pooling(in[0], out, in[0].positions(), false); },

@@ -127,7 +127,8 @@ Shape attended(const Attention& a, std::span<const Shape> in) {
 
 bool takes_many(const LayerSpec& spec) {
   return std::holds_alternative<Concat>(spec) || std::holds_alternative<Add>(spec) || std::holds_alternative<Multiply>(spec) ||
-         std::holds_alternative<MatrixProduct>(spec) || std::holds_alternative<Attention>(spec);
+         std::holds_alternative<MatrixProduct>(spec) || std::holds_alternative<Attention>(spec) ||
+         std::holds_alternative<Recurrent>(spec);
 }
 
 Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
@@ -210,6 +211,10 @@ Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
             require_positive(r.hidden, "a number of hidden units");
             require_sequence(first);
             require(r.hidden < kLargest, "fewer than 2^30 hidden units", std::to_string(r.hidden));
+            require(in.size() <= 5, "a sequence and at most four states", fmt::format("{} inputs", in.size()));
+            for (const Shape& state : in.subspan(1))
+              require(state.positions() == 1 && (state.channels == r.hidden || state.channels == 2 * r.hidden),
+                      "states of as many numbers as there are hidden units, or twice as many", text(state));
             return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
           },
           [&](const Attention& a) { return attended(a, in); },

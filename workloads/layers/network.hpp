@@ -54,8 +54,13 @@ struct Dense {
   int units = 0;
   bool bias = true;
 };
-struct BatchNorm {};
-struct LayerNorm {};
+/// Normalised numbers times a trained factor a channel (`scale`), and a trained sum (`shift`).
+struct BatchNorm {
+  bool scale = true, shift = true;
+};
+struct LayerNorm {
+  bool scale = true, shift = true;
+};
 /// In place when the gradient follows from the output alone (ReLU, tanh, sigmoid); GELU is not.
 struct Activation {
   bool in_place = true;
@@ -107,12 +112,13 @@ struct Embedding {
   int vocabulary = 0, width = 0;
 };
 enum class Cell { vanilla, gru, lstm };
-/// One bias a gate (TensorFlow's convention; cuDNN and PyTorch have two). Directions are concatenated or summed.
+/// Of a sequence, and up to four vectors that states begin with. Directions are concatenated or summed.
 struct Recurrent {
   Cell cell = Cell::lstm;
   int hidden = 0;
   bool bidirectional = false;
   bool sum_directions = false;
+  int biases = 1;  ///< a gate: TensorFlow's layers have one, cuDNN's and PyTorch's two
 };
 /// Scaled dot products of inputs (queries, keys, values); projections are dense layers of their own.
 struct Attention {

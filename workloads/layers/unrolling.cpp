@@ -40,7 +40,8 @@ std::vector<int> time_steps(const Network& network, const std::vector<Shape>& sh
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Layer& layer = network.layers[i];
     const Positions way = positions(layer.spec);
-    const bool repeats = !std::holds_alternative<Attention>(layer.spec) && std::ranges::any_of(layer.inputs, [&](int j) {
+    const bool has_others = std::holds_alternative<Attention>(layer.spec) || is_recurrent(layer);  // keys and values; states
+    const bool repeats = !has_others && std::ranges::any_of(layer.inputs, [&](int j) {
       return shapes[static_cast<std::size_t>(j)].height != shapes[i].height;
     });
     if (way == Positions::each_alone && shapes[i].width == 1 && !repeats) steps[i] = shapes[i].height;

@@ -100,7 +100,7 @@ TfTensor TfLayers::product_layer(int layer, int step, bool convolves, bool bias)
 /// tf.nn.moments and tf.nn.batch_normalization, as tf.contrib.layers composes them.
 TfTensor TfLayers::normalise(int layer, int step, bool over_batch) {
   const auto i = static_cast<std::size_t>(layer);
-  const double channels = costs_[i].bias / 2;
+  const double channels = shapes_[i].channels;
   const TfTensor gamma = parameter(layer, "gamma", channels, false), beta = parameter(layer, "beta", channels, false);
   const TfTensor x = input(layer, 0, step);
   const Affine to = over_batch ? constant(channels) : per_sample(shapes_[i].positions() / steps_[i]);
@@ -120,7 +120,7 @@ TfTensor TfLayers::normalise(int layer, int step, bool over_batch) {
 /// assign_moving_average.
 void TfLayers::running_mean(int layer, const char* name, TfTensor now) {
   const TfTensor held =
-      b_.add_variable({.name = name, .numbers = costs_[static_cast<std::size_t>(layer)].bias / 2, .trained = false});
+      b_.add_variable({.name = name, .numbers = double(shapes_[static_cast<std::size_t>(layer)].channels), .trained = false});
   b_.add_metadata({"AssignMovingAvg/decay"});
   const auto spec = [](const char* type) { return TfSpec{.type = type, .dispatch = TfDispatch::elementwise}; };
   const TfTensor difference = b_.make(spec("AssignMovingAvg/sub"), {held, now}, b_.bytes(held));

@@ -89,6 +89,26 @@ TEST_CASE("what is no network's file says what it is") {
   CHECK_THROWS_WITH(read_network(folder.path() + "/saved"), Catch::Contains("--saved-model"));
 }
 
+TEST_CASE("trained numbers of normalisations and recurrent layers, and first states") {
+  const auto weights = [](const std::string& layer) {
+    return structure_features(json(R"({"layers": [{"type": "input", "name": "x", "channels": 5, "height": 9},
+      {"type": "last_step", "name": "v"}, {"type": "dense", "name": "s", "units": 4, "bias": false}, )" +
+                                   layer + "]}"))
+               .parameters -
+           20;
+  };
+  // 5 channels with a factor and a sum each; gates x 4 x (5 + 4 + biases).
+  CHECK(weights(R"({"type": "layer_norm", "inputs": ["x"]})") == 10);
+  CHECK(weights(R"({"type": "layer_norm", "shift": false, "inputs": ["x"]})") == 5);
+  CHECK(weights(R"({"type": "batch_norm", "scale": false, "shift": false, "inputs": ["x"]})") == 0);
+  CHECK(weights(R"({"type": "gru", "units": 4, "inputs": ["x"]})") == 3 * 4 * 10);
+  CHECK(weights(R"({"type": "lstm", "units": 4, "biases": 2, "inputs": ["x", "s", "s"]})") == 4 * 4 * 11);
+  CHECK_THAT(
+      mistakes(R"({"layers": [{"type": "input", "name": "x", "channels": 5, "height": 9}, {"type": "last_step", "name": "v"},
+    {"type": "lstm", "units": 4, "inputs": ["x", "v"]}]})"),
+      Catch::Contains("states of as many numbers as there are hidden units"));
+}
+
 TEST_CASE("layers of our own are written as they are read") {
   // Every kind of layer, each number unlike its default.
   const char* const all[] = {
@@ -102,6 +122,10 @@ TEST_CASE("layers of our own are written as they are read") {
         {"type": "lstm", "units": 4, "bidirectional": true}, {"type": "gru", "units": 6}, {"type": "vanilla", "units": 8, "name": "v"},
         {"type": "layer_norm", "name": "q"}, {"type": "attention", "heads": 2, "inputs": ["q", "v", "v"]}, {"type": "last_step"},
         {"type": "dense", "units": 3}]})",
+      R"({"name": "t", "only_costs": true, "layers": [{"type": "input", "name": "x", "channels": 5, "height": 9},
+        {"type": "batch_norm", "scale": false}, {"type": "layer_norm", "shift": false, "name": "n"},
+        {"type": "gru", "name": "a", "units": 4, "biases": 2}, {"type": "last_step", "name": "s"},
+        {"type": "lstm", "units": 4, "biases": 0, "inputs": ["n", "s", "s"]}]})",
       R"({"name": "m", "layers": [{"type": "input", "name": "x", "channels": 4, "height": 12, "width": 10},
         {"type": "conv", "name": "c", "filters": 4, "kernel": [3, 2], "stride": [1, 2], "pad": [2, 0], "dilation": [2, 1], "end": [0, 1]},
         {"type": "conv", "name": "d", "filters": 4, "kernel": [3, 2], "pad": [1, 1], "end": [0, -1], "shares": "c"},
