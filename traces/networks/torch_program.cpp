@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kForward = "def forward(";  // "self" on the same line, or on the next
 constexpr int kMostDepth = 60;                         // of brackets in one expression
+constexpr std::size_t kTree = 4096;                    // where a printed module's first line is
 
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_name(char c) { return is_name_start(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -261,7 +262,8 @@ class ProgramReader {
   ProgramReader(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {}
 
   TorchProgram read() {
-    read_modules();
+    if (rest_.find("torch.ops.") == rest_.npos) refuse_module();
+    read_forward();
     read_statements();
     read_signature();
     mistakes_.throw_if_any();
@@ -282,30 +284,10 @@ class ProgramReader {
     mistakes_.add({.file = file_, .line = number, .expected = std::move(expected), .found = sim::shown(std::string(line))});
   }
 
-  /// "(conv1): Conv2d(3, 64, ...)", or "(layer1): Module(" and what it holds up to ")".
-  void read_modules() {
-    std::vector<std::string> path;
+  void read_forward() {
     std::string_view line;
-    while (next_line(line)) {
+    while (next_line(line))
       if (line.starts_with(kForward)) return read_arguments(line);
-      if (line == ")" && !path.empty()) path.pop_back();
-      const std::size_t colon = line.find("): ");
-      if (!line.starts_with('(') || colon == line.npos) continue;
-      const std::string name = (path.empty() ? "" : path.back() + ".") + std::string(line.substr(1, colon - 1));
-      const std::string_view what = line.substr(colon + 3);
-      if (open_brackets(what) > 0) {
-        path.push_back(name);
-        const std::string_view kind = what.substr(0, what.find('('));
-        program_.modules[name] = {.kind = TorchValue::Kind::call, .text = std::string(kind)};
-        continue;
-      }
-      try {
-        TorchValue module = Expression(what).value();
-        if (module.kind == TorchValue::Kind::call) program_.modules[name] = std::move(module);
-      } catch (const NoExpression& error) {
-        refuse(line_, line, fmt::format("a module, with {}", error.expected));
-      }
-    }
   }
 
   /// A line, and those that follow up to where its brackets close.
@@ -340,7 +322,7 @@ class ProgramReader {
   void read_statements() {
     std::string_view line;
     while (next_line(line)) {
-      if (line.starts_with("return")) return;
+      if (line.starts_with("return")) return read_results(whole(line.substr(std::string_view("return").size())));
       if (line.empty() || line.starts_with('#') || line.starts_with('"')) continue;
       const std::int64_t number = line_;
       const std::string text = whole(line);
@@ -353,9 +335,31 @@ class ProgramReader {
         if (!in.at_end() && !in.take('=')) throw NoExpression{"the end of the statement"};
         if (statement.value.kind != TorchValue::Kind::none) program_.statements.push_back(std::move(statement));
       } catch (const NoExpression& error) {
-        refuse(number, line, fmt::format("a statement of FX, with {}", error.expected));
+        refuse(number, line, fmt::format("a statement of torch.export, with {}", error.expected));
       }
     }
+  }
+
+  void read_results(const std::string& text) {
+    try {
+      const TorchValue value = Expression(text).value();
+      const auto add = [&](const auto& self, const TorchValue& one) -> void {
+        if (one.kind == TorchValue::Kind::name) program_.results.push_back(one.text);
+        for (const TorchValue& item : one.items) self(self, item);
+      };
+      add(add, value);
+    } catch (const NoExpression& error) {
+      refuse(line_, text, fmt::format("what forward returns, with {}", error.expected));
+    }
+  }
+
+  [[noreturn]] void refuse_module() const {
+    throw sim::InputError(
+        {.file = file_,
+         .expected =
+             "a program of torch.export, whose shapes are printed, or the file that rehearse_torch.py writes of the module: "
+             "python3 python/rehearse_torch.py my_model.py:Net --input 3,224,224 -o net.json (docs/guide/python.md)",
+         .found = "a module as PyTorch prints it"});
   }
 
   /// Which arguments are a user's and no weights: ExportGraphSignature of either age.
@@ -386,6 +390,10 @@ class ProgramReader {
 }  // namespace
 
 bool is_torch_program(std::string_view text) {
+  for (std::size_t at = text.find("): "); at != text.npos && at < kTree; at = text.find("): ", at + 1)) {  // "  (conv1): Conv2d("
+    const std::size_t line = text.rfind('\n', at), name = line == text.npos ? line : text.find_first_not_of(' ', line + 1);
+    if (name != text.npos && name < at && text[name] == '(') return true;
+  }
   for (std::size_t at = text.find(kForward); at != text.npos; at = text.find(kForward, at + 1)) {
     const std::string_view behind = text.substr(at + kForward.size());
     if (behind.substr(std::min(behind.find_first_not_of(" \t\r\n"), behind.size())).starts_with("self")) return true;

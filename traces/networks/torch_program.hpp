@@ -1,10 +1,8 @@
-// What PyTorch prints of a network: torch.export's ExportedProgram, and a module traced by torch.fx (print(module)). Both are a
-// function `forward` of Python assignments, one operation each; FX has the tree of modules above it, torch.export a type behind
-// each name.
+// What PyTorch prints of torch.export's ExportedProgram: a function `forward` of Python assignments, one operation each, with a
+// type behind each name.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,17 +36,19 @@ struct TorchStatement {
 };
 
 struct TorchProgram {
-  std::map<std::string, TorchValue> modules;                                ///< by path: "layer1.0.conv", a call of its class
   std::vector<std::pair<std::string, std::optional<TorchType>>> arguments;  ///< of forward, self left out
   std::vector<std::string> inputs;  ///< of those, as the signature below names them; may be empty
   std::vector<TorchStatement> statements;
+  std::vector<std::string> results;  ///< names that forward returns
   std::int64_t forward_line = 0;
 };
 
-/// Whether a text is one: it has "def forward(" and self behind, be it on the next line.
+/// Whether a text is one, or a printed module: it has "def forward(" and self behind, be it on the next line, or "  (name):
+/// Class(".
 bool is_torch_program(std::string_view text);
 
-/// Throws sim::InputError for each line that is no such statement, by its number. `file` is named in messages.
+/// Throws sim::InputError for each line that is no such statement, by its number, and for a printed module, which has no shapes:
+/// then with the command that writes them. `file` is named in messages.
 TorchProgram read_torch_program(std::string_view text, const std::string& file);
 
 }  // namespace rehearse::traces
