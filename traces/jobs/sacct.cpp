@@ -133,6 +133,7 @@ class Sacct final : public TraceReader {
     if (!has_elapsed_)
       notes.emplace_back("no column Elapsed: a length is End - Start, with changes of the clock and suspended time in it");
     add(other_lengths_, "lines whose End - Start is not Elapsed (a clock that was changed, suspended time): Elapsed is believed");
+    add(requested_, "lines name no allocated GPUs: the requested ones count");
     add(sliced_, "jobs hold slices of GPUs (MIG): each counts as its part of a GPU");
     add(joined_, "lines are further parts of heterogeneous jobs: joined with their first part");
     add(steps_, "lines are steps of jobs; set aside");
@@ -394,6 +395,7 @@ class Sacct final : public TraceReader {
       if (found.needs_nodes && !is_given(nodes))
         row.refuse(name_of(Of::nodes), fmt::format("how many nodes: {} counts the GPUs of one", name_of(column)),
                    sim::shown(field(Of::nodes)));
+      if (found.units > 0 && (column == Of::req_tres || column == Of::req_gres)) ++requested_;
       if (found.units > 0) return found;
     }
     return held;
@@ -483,7 +485,7 @@ class Sacct final : public TraceReader {
   bool counts_nodes_ = false, has_elapsed_ = false;
   std::vector<std::int64_t> earlier_runs_;                  ///< lines, sorted
   std::map<std::string, std::vector<Part>> heterogeneous_;  ///< by the name of the job
-  std::int64_t zoneless_ = 0, steps_ = 0, joined_ = 0, sliced_ = 0, other_lengths_ = 0;
+  std::int64_t zoneless_ = 0, steps_ = 0, joined_ = 0, sliced_ = 0, requested_ = 0, other_lengths_ = 0;
 };
 
 }  // namespace

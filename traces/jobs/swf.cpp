@@ -57,6 +57,8 @@ class Swf final : public TraceReader {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes{"a processor of the file counts as a GPU"};
     if (!start_.empty()) notes.push_back("dates count from UnixStartTime " + start_);
+    if (requested_ > 0)
+      notes.push_back(fmt::format("{} jobs have no allocated processors: the requested ones count", requested_));
     if (long_lines_ > 0)
       notes.push_back(fmt::format("{} lines have more than 18 fields: those behind are set aside", long_lines_));
     if (think_times_ > 0)
@@ -147,6 +149,7 @@ class Swf final : public TraceReader {
     const bool is_known = row.mistakes.empty();
     job.submit_s = fields_[kSubmit];
     job.gpus = processors;
+    if (is_known && !(fields_[kAllocated] > 0)) ++requested_;
     job.duration_s = fields_[kRunTime];
     if (job.duration_s == 0) {
       job.duration_s = 0.5;
@@ -192,7 +195,7 @@ class Swf final : public TraceReader {
   std::array<double, kSwfFields> fields_{};
   Names jobs_, users_, partitions_, executables_;
   std::string start_;
-  std::int64_t think_times_ = 0, long_lines_ = 0;
+  std::int64_t think_times_ = 0, long_lines_ = 0, requested_ = 0;
 };
 
 }  // namespace

@@ -283,6 +283,8 @@ TEST_CASE("swf: fields behind the eighteenth are set aside, and said; a line wit
                                    "3 0 5 100 4 -1 -1 4 200 -1 1 7 -1 -1 -1 3 -1\n");
   CHECK(got.counts.jobs == 2);
   CHECK(got.counts.rows_dropped == 1);
+  CHECK_THAT(import_text("swf", "1 0 5 100 -1 -1 -1 4 200 -1 1 7 -1 -1 -1 3 -1 -1\n").report,
+             Contains("1 jobs have no allocated processors: the requested ones count"));
   CHECK_THAT(got.report, Contains("1 lines have more than 18 fields") && Contains("expected 18 fields; line 3 (found 17)"));
 }
 

@@ -199,6 +199,7 @@ TEST_CASE("sacct: GPUs, slices of them, and counts of one node") {
   }
   CHECK_THAT(with("AllocTRES", "gres/gpu:1g.5gb=1").report, Contains("1 jobs hold slices of GPUs (MIG)"));
   CHECK_THAT(with("AllocTRES", "gres/gpu:1g.5gb=1,gres/gpu:a100=1").report, Contains("1 kept all the same: gpu_fraction"));
+  CHECK_THAT(with("ReqTRES", "gres/gpu=2").report, Contains("1 lines name no allocated GPUs: the requested ones count"));
   for (const char* shared : {"gres/shard=4", "gres/mps=50"}) {
     const Imported got = with("AllocTRES", std::string("cpu=8,") + shared);
     CHECK(got.counts.jobs == 0);
