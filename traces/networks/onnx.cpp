@@ -463,20 +463,23 @@ class OnnxReader {
     Window w;
     const auto side = [&](std::size_t k, int& size, int& step, int& pad, int& apart, int& end) {
       size = size_of(kernel[k]);
-      step = std::max(1, size_of(stride[k]));
-      apart = std::max(1, size_of(dilation[k]));
-      const std::int64_t reach = (std::int64_t{size} - 1) * apart + 1, narrow = transposed ? out[2 + k] : in[2 + k],
-                         wide = transposed ? in[2 + k] : out[2 + k];   // the window slides over the narrow one
-      const std::int64_t needed = (wide - 1) * step + reach - narrow;  // zeros on both sides together
-      const bool given = pads.size() >= 2 * axes;
-      std::int64_t begin = given ? pads[k] : 0;
-      if (automatic.starts_with("SAME"))
-        begin = std::max<std::int64_t>(0, automatic == "SAME_LOWER" ? needed - needed / 2 : needed / 2);
-      const std::int64_t least = automatic.starts_with("SAME") ? needed - begin : given ? pads[axes + k] : 0;
+      step = size_of(stride[k]);
+      apart = size_of(dilation[k]);
+      const std::int64_t before = size_of(in[2 + k]), after = size_of(out[2 + k]);
+      // The window slides over the larger side of a convolution's, and over the output of a transposed one.
+      const std::int64_t narrow = transposed ? after : before, places = transposed ? before : after;
+      const std::int64_t reach = (std::int64_t{size} - 1) * apart + 1, needed = (places - 1) * step + reach - narrow;
+      std::int64_t begin = pads.size() >= 2 * axes ? size_of(pads[k]) : 0,
+                   least = pads.size() >= 2 * axes ? size_of(pads[axes + k]) : 0;
+      if (automatic.starts_with("SAME")) {
+        const std::int64_t zeros = std::max<std::int64_t>(0, needed);
+        begin = automatic == "SAME_LOWER" ? zeros - zeros / 2 : zeros / 2;
+        least = zeros - begin;
+      }
+      // Ceil mode adds zeros at the end, fewer than a step; a transposed window's end follows from the output.
+      const std::int64_t last = transposed ? needed - begin : std::max(least, std::min(needed - begin, least + step));
       pad = size_of(begin);
-      // A transposed window's end follows from the output; another's only grows, where ceil mode asks for it.
-      end = static_cast<int>(std::clamp<std::int64_t>(
-          (transposed ? needed - begin : std::max(least, std::min(needed - begin, least + step))) - begin, -(1 << 20), 1 << 20));
+      end = static_cast<int>(std::clamp<std::int64_t>(last - begin, -(1 << 20), 1 << 20));
     };
     side(0, w.height, w.stride_height, w.pad_height, w.dilation_height, w.end_height);
     if (axes > 1) side(1, w.width, w.stride_width, w.pad_width, w.dilation_width, w.end_width);

@@ -6,6 +6,7 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -244,6 +245,9 @@ std::vector<OnnxValue> OnnxModel::infer(std::size_t node, const std::map<std::st
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(proto.op_type(), version, domain);
   NodeContext context(proto, values);
   if (schema == nullptr) return context.outputs();
+  const auto strides = graph_.nodes[node].numbers.find("strides");  // the library divides by them
+  if (strides != graph_.nodes[node].numbers.end() && std::ranges::any_of(strides->second, [](std::int64_t n) { return n < 1; }))
+    throw sim::InputError(sim::Mistake{.expected = "strides of at least 1", .found = "others"});
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
   } catch (const std::exception& error) {
