@@ -18,7 +18,8 @@ namespace {
 
 using namespace workloads;
 
-constexpr std::array kOnnxViews{"Identity", "Cast", "Transpose", "Unsqueeze", "Squeeze", "Flatten", "Reshape"};
+constexpr std::array kOnnxViews{"Identity", "Cast",    "Transpose", "Unsqueeze",      "Squeeze",
+                                "Flatten",  "Reshape", "CastLike",  "ReverseSequence"};
 /// Number by number, from one tensor.
 constexpr std::array kOnnxActivations{"Relu",
                                       "LeakyRelu",
@@ -54,7 +55,10 @@ constexpr std::array kOnnxActivations{"Relu",
                                       "Mish",
                                       "LpNormalization",
                                       "MeanVarianceNormalization",
-                                      "CumSum"};
+                                      "CumSum",
+                                      "IsNaN",
+                                      "IsInf",
+                                      "Trilu"};
 constexpr std::array kOnnxGelus{"Gelu", "FastGelu", "QuickGelu", "BiasGelu"};
 /// Number by number, from several tensors: sums and choices, products.
 constexpr std::array kOnnxSums{"Add",  "Sub",     "Sum",         "Mean",           "Max", "Min", "Where", "Equal",
@@ -65,6 +69,7 @@ constexpr std::array kOnnxOthers{"Conv",
                                  "ConvTranspose",
                                  "Gemm",
                                  "MatMul",
+                                 "Einsum",
                                  "MaxPool",
                                  "AveragePool",
                                  "GlobalAveragePool",
@@ -232,8 +237,10 @@ class OnnxReader {
     if (is_new) {
       const bool flat = wanted.height == 1 && wanted.width == 1;
       const LayerSpec spec = flat ? LayerSpec{Flatten{}} : LayerSpec{Rearrange{wanted}};
-      known->second =
-          net_.add(net_.network().layers[static_cast<std::size_t>(layer)].name + (flat ? "/flat" : "/shaped"), spec, {layer});
+      const std::string& before = net_.network().layers[static_cast<std::size_t>(layer)].name;
+      const std::string name =
+          flat ? before + "/flat" : fmt::format("{}/{}x{}x{}", before, wanted.channels, wanted.height, wanted.width);
+      known->second = net_.add(shaped, spec, {layer});
       if (net_.shape(known->second) != wanted) throw unlike(form(wanted), form(shape));
     }
     return known->second;
@@ -365,6 +372,7 @@ class OnnxReader {
     const std::string& type = node.type;
     if (type == "Conv" || type == "ConvTranspose") return add_convolution(node);
     if (type == "Gemm" || type == "MatMul") return add_product(node);
+    if (type == "Einsum") return add_einsum(node);
     if (type == "LSTM" || type == "GRU" || type == "RNN") return add_recurrent(node);
     if (type == "Gather") return add_gather(node);
     if (type == "Concat") return add_concat(node);
@@ -552,6 +560,39 @@ class OnnxReader {
     const int left = operand(node.inputs[0], a, n, k);
     put(node, MatrixProduct{}, {left, operand(node.inputs[1], b, k, m)});
     if (many == 1) layers_[result(node)] = as(result(node), {size_of(m), size_of(n), 1});  // a sequence, as others are
+  }
+
+  /// A product of two tensors, whose axes are summed over, their own, or shared. Of one with weights a dense layer.
+  void add_einsum(const OnnxNode& node) {
+    const auto equation = onnx_equation(node);
+    if (!equation || equation->inputs.size() != 2)
+      throw unlike("an equation of two inputs without \"...\"", node.text("equation"));
+    const std::string &left = equation->inputs[0], &right = equation->inputs[1], &out = equation->output;
+    const auto has = [](const std::string& letters, char letter) { return letters.find(letter) != letters.npos; };
+    OnnxShape shared, inner, rows, columns;  // sizes
+    const auto sort = [&](std::size_t i, const std::string& other, OnnxShape& own) {
+      for (std::size_t k = 0; k < equation->inputs[i].size(); ++k) {
+        const char letter = equation->inputs[i][k];
+        const bool both = has(other, letter), kept = has(out, letter);
+        if (!both && !kept) throw unlike("axes that stand in both inputs or in the output", node.text("equation"));
+        if (both && i == 1) continue;
+        (!both ? own : kept ? shared : inner).push_back(dims(source(node, i)).at(k));
+      }
+    };
+    sort(0, right, rows);
+    sort(1, left, columns);
+    const auto all = [](const OnnxShape& sizes) { return onnx_elements(sizes); };
+    if (is_live(node, 0) && is_live(node, 1)) {
+      const int many = a_sample(all(shared)), depth = size_of(all(inner));
+      const int a = as(node.inputs[0], {many, size_of(all(rows)), depth});
+      put(node, MatrixProduct{}, {a, as(node.inputs[1], {many, depth, size_of(all(columns))})});
+      return;
+    }
+    const std::size_t w = is_live(node, 0) ? 1 : 0;
+    if (!shared.empty()) throw unlike("weights whose axes are summed over or their own", node.text("equation"));
+    const std::int64_t units = all(w == 1 ? columns : rows);
+    const Shape shape{size_of(all(inner)), a_sample(all(w == 1 ? rows : columns)), 1};
+    put(node, Dense{size_of(units), has_bias_behind(node, units)}, {as(node.inputs[1 - w], shape)}, origin(node, w));
   }
 
   void add_gather(const OnnxNode& node) {

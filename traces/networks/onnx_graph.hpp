@@ -101,6 +101,14 @@ inline constexpr std::int64_t kOnnxOpenBatch = 1'000'003;
 /// inputs whose size is open but for the batch.
 OnnxGraph onnx_with_shapes(const OnnxModel& model, std::int64_t open_batch, bool steps_first, const std::string& file);
 
+/// An Einsum's equation: a letter for each axis of each input, and of the output.
+struct OnnxEquation {
+  std::vector<std::string> inputs;
+  std::string output;
+};
+/// Nothing where it has "...", a letter twice in one input, or does not fit the number of inputs.
+std::optional<OnnxEquation> onnx_equation(const OnnxNode& node);
+
 /// What a Slice takes of one axis.
 struct OnnxCut {
   std::int64_t from = 0, step = 1, size = 0;

@@ -156,7 +156,8 @@ class NodeContext final : public onnx::InferenceContext {
   const onnx::TypeProto* getInputType(size_t i) const override { return i < types_.size() && types_[i] ? &*types_[i] : nullptr; }
   const onnx::TensorProto* getInputData(size_t i) const override { return i < data_.size() && data_[i] ? &*data_[i] : nullptr; }
   size_t getNumOutputs() const override { return outputs_.size(); }
-  onnx::TypeProto* getOutputType(size_t i) override { return i < outputs_.size() ? &outputs_[i] : nullptr; }
+  /// Rules write to outputs that a damaged node lacks.
+  onnx::TypeProto* getOutputType(size_t i) override { return i < outputs_.size() ? &outputs_[i] : &spare_; }
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
   const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
   const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
@@ -181,6 +182,7 @@ class NodeContext final : public onnx::InferenceContext {
   std::vector<std::optional<onnx::TypeProto>> types_;
   std::vector<std::optional<onnx::TensorProto>> data_;
   std::vector<onnx::TypeProto> outputs_;
+  onnx::TypeProto spare_;
 };
 
 }  // namespace
@@ -248,6 +250,9 @@ std::vector<OnnxValue> OnnxModel::infer(std::size_t node, const std::map<std::st
   const auto strides = graph_.nodes[node].numbers.find("strides");  // the library divides by them
   if (strides != graph_.nodes[node].numbers.end() && std::ranges::any_of(strides->second, [](std::int64_t n) { return n < 1; }))
     throw sim::InputError(sim::Mistake{.expected = "strides of at least 1", .found = "others"});
+  for (int i = 0; i < schema->min_input(); ++i)  // rules read them unasked
+    if (context.getInputType(static_cast<std::size_t>(i)) == nullptr)
+      throw sim::InputError(sim::Mistake{.expected = fmt::format("at least {} inputs", schema->min_input()), .found = "fewer"});
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
   } catch (const std::exception& error) {

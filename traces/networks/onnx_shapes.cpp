@@ -162,6 +162,24 @@ Shapes padded(const OnnxNode& node, const OnnxShape& in, const Values& values) {
   });
 }
 
+Shapes summed(const OnnxNode& node, const Values& values) {
+  const auto equation = onnx_equation(node);
+  if (!equation) return std::nullopt;
+  std::map<char, std::int64_t> sides;
+  for (std::size_t i = 0; i < equation->inputs.size(); ++i) {
+    const OnnxValue* value = input(node, i, values);
+    const std::string& letters = equation->inputs[i];
+    if (value == nullptr || !value->shape || value->shape->size() != letters.size()) return std::nullopt;
+    for (std::size_t k = 0; k < letters.size(); ++k)
+      if (const auto [known, is_new] = sides.try_emplace(letters[k], (*value->shape)[k]);
+          !is_new && known->second != (*value->shape)[k])
+        return std::nullopt;
+  }
+  OnnxShape out;
+  for (const char letter : equation->output) out.push_back(sides.at(letter));
+  return {{out}};
+}
+
 /// Walks the nodes of a graph in their order.
 class ShapeFinder {
  public:
@@ -432,6 +450,33 @@ std::optional<std::vector<std::int64_t>> onnx_axes(const OnnxNode& node, std::si
   return axes;
 }
 
+std::optional<OnnxEquation> onnx_equation(const OnnxNode& node) {
+  std::string text = node.text("equation");
+  std::erase(text, ' ');
+  const std::size_t arrow = text.find("->");
+  OnnxEquation equation;
+  std::string left = text.substr(0, arrow);
+  for (std::size_t comma = 0; comma != left.npos; left = comma == left.npos ? "" : left.substr(comma + 1)) {
+    comma = left.find(',');
+    equation.inputs.push_back(left.substr(0, comma));
+  }
+  std::string all = equation.inputs.size() == node.inputs.size() ? "" : "...";
+  for (const std::string& letters : equation.inputs) {
+    all += letters;
+    if (std::set(letters.begin(), letters.end()).size() != letters.size()) return std::nullopt;
+  }
+  if (arrow != text.npos) {
+    equation.output = text.substr(arrow + 2);
+  } else {  // the letters that stand once, in the order of the alphabet
+    for (const char letter : std::set(all.begin(), all.end()))
+      if (std::ranges::count(all, letter) == 1) equation.output += letter;
+  }
+  const bool known = std::ranges::all_of(equation.output, [&](char letter) { return all.find(letter) != all.npos; });
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!known || !std::ranges::all_of(all + equation.output, is_letter)) return std::nullopt;
+  return equation;
+}
+
 std::optional<std::vector<OnnxCut>> onnx_cuts(const OnnxNode& node, const OnnxShape& in, const Values& values) {
   const auto setting = [&](std::size_t i, const char* attribute) {
     std::vector<std::int64_t> all;
@@ -478,6 +523,7 @@ std::optional<std::vector<OnnxShape>> onnx_shapes(const OnnxNode& node, const Va
   if (node.type == "Split") return split(node, in, values);
   if (node.type == "Resize" || node.type == "Upsample") return interpolated(node, in, values);
   if (node.type == "Pad") return padded(node, in, values);
+  if (node.type == "Einsum") return summed(node, values);
   if (node.type == "Slice") {
     const auto cuts = onnx_cuts(node, in, values);
     if (!cuts) return std::nullopt;

@@ -222,6 +222,17 @@ TEST_CASE("each operation of ONNX is the layer of our own that it stands for", "
       R"({"type": "input", "channels": 4, "height": 9, "width": 8}, {"type": "conv", "filters": 6, "kernel": [3, 2], "dilation": [2, 1], "pad": [4, 0], "end": [-4, 1], "bias": false},
           {"type": "transposed_conv", "filters": 4, "stride": 2, "end": [-1, 0], "groups": 2, "bias": false}, {"type": "resize", "channels": 4, "height": 21, "width": 19},
           {"type": "average_pool", "end": 1}, {"type": "upsample"}, {"type": "local_response_norm", "size": 3})");
+  // Keras's attention: projections to heads, scores and values as sums over letters.
+  same(input("x", {0, 5, 12}) + weight("w", {12, 3, 4}) + weight("b", {3, 4}) + weight("o", {3, 4, 12}) +
+           node("Einsum", {"x", "w"}, "p", text("equation", "abc,cde->abde")) + node("Add", {"p", "b"}, "q") +
+           node("Einsum", {"q", "q"}, "s", text("equation", "aecd,abcd->acbe")) +
+           node("Softmax", {"s"}, "t", integer("axis", -1)) +
+           node("Einsum", {"t", "q"}, "v", text("equation", "acbe,aecd->abcd")) +
+           node("Einsum", {"v", "o"}, "y", text("equation", "abcd,cde->abe")) + output("y", {0, 5, 12}),
+       R"({"type": "input", "channels": 12, "height": 5}, {"type": "dense", "units": 12, "name": "q"},
+          {"type": "reshape", "name": "h", "channels": 3, "height": 5, "width": 4}, {"type": "reshape", "name": "k", "channels": 3, "height": 4, "width": 5, "inputs": ["q"]},
+          {"type": "product", "inputs": ["h", "k"]}, {"type": "relu", "name": "p"}, {"type": "product", "inputs": ["p", "h"]},
+          {"type": "reshape", "channels": 12, "height": 5}, {"type": "dense", "units": 12, "bias": false})");
   // Layer normalisation in single operations, with a scale and a shift, as files before opset 17 have it.
   same(input("x", {0, 5, 12}) + weight("g", {12}) + weight("h", {12}) + weight("w", {12, 3}) + scalar("two", 2) + scalar("e", 1) +
            node("ReduceMean", {"x"}, "m", integers("axes", {-1})) + node("Sub", {"x", "m"}, "d") +
@@ -253,7 +264,11 @@ TEST_CASE("what an ONNX file asks for that no layer stands for is told with its 
   if (!has_library()) return;
   const std::string image = input("x", {0, 4, 8, 8}) + weight("w", {4, 4, 3, 3}) + weight("m", {4, 4});
   const std::string conv = node("Conv", {"x", "w"}, "c");
-  CHECK_THAT(said(image + node("Einsum", {"x"}, "y")), Catch::Contains("node \"n_y\", a Einsum"));
+  CHECK_THAT(said(image + bytes(1, bytes(1, "x") + bytes(1, "w") + bytes(3, "bare") + bytes(4, "Conv"))),
+             Catch::Contains("layers"));
+  CHECK_THAT(said(image + node("Einsum", {"x", "w"}, "y", text("equation", "...a,ab->...b"))),
+             Catch::Contains("node \"n_y\", a Einsum"));
+  CHECK_THAT(said(image + node("TopK", {"x"}, "y")), Catch::Contains("node \"n_y\", a TopK"));
   CHECK_THAT(said(image + node("QLinearConv", {"x", "w"}, "y") + node("Loop", {"x"}, "z")),
              Catch::Contains("a QLinearConv") && Catch::Contains("a Loop"));
   CHECK_THAT(said(image + node("Conv", {"x", "m"}, "c")), Catch::Contains("node \"n_c\", a Conv"));
