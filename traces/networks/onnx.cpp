@@ -238,7 +238,7 @@ class OnnxReader {
       const bool flat = wanted.height == 1 && wanted.width == 1;
       const LayerSpec spec = flat ? LayerSpec{Flatten{}} : LayerSpec{Rearrange{wanted}};
       const std::string& before = net_.network().layers[static_cast<std::size_t>(layer)].name;
-      const std::string name =
+      const std::string shaped =
           flat ? before + "/flat" : fmt::format("{}/{}x{}x{}", before, wanted.channels, wanted.height, wanted.width);
       known->second = net_.add(shaped, spec, {layer});
       if (net_.shape(known->second) != wanted) throw unlike(form(wanted), form(shape));
@@ -269,14 +269,19 @@ class OnnxReader {
     layers_[name] = layer;
     return layer;
   }
+  static int biases(const LayerSpec& spec) {
+    return std::visit(Overloaded{[](const Dense& l) { return int{l.bias}; }, [](const Conv& l) { return int{l.bias}; },
+                                 [](const TransposedConv& l) { return int{l.bias}; }, [](const Recurrent& l) { return l.biases; },
+                                 [](const auto&) { return 0; }},
+                      spec);
+  }
   /// The layer that has the same weights, if one does.
   int owner(const LayerSpec& spec, std::string_view weights) const {
     const auto found = owners_.find(std::string(weights));
     if (weights.empty() || found == owners_.end()) return -1;
     const Layer& first = net_.network().layers[static_cast<std::size_t>(found->second)];
-    const Dense *dense = std::get_if<Dense>(&spec), *other = std::get_if<Dense>(&first.spec);
-    const bool tied = dense != nullptr && !dense->bias && std::holds_alternative<Embedding>(first.spec);
-    const bool alike = first.spec.index() == spec.index() && (dense == nullptr || dense->bias == other->bias);
+    const bool tied = std::holds_alternative<Dense>(spec) && biases(spec) == 0 && std::holds_alternative<Embedding>(first.spec);
+    const bool alike = first.spec.index() == spec.index() && biases(spec) == biases(first.spec);
     return tied || alike ? found->second : -1;
   }
   /// The only node that reads a tensor, when it is of a type; null when there are others.
@@ -338,7 +343,7 @@ class OnnxReader {
       done_.insert(node);
     if (scale != nullptr) done_.insert(scale);
     if (shift != nullptr) done_.insert(shift);
-    put(last, LayerNorm{}, {as(x, rows(in, axis))});
+    put(last, LayerNorm{.scale = scale != nullptr, .shift = shift != nullptr}, {as(x, rows(in, axis))});
     return true;
   }
 
@@ -402,7 +407,7 @@ class OnnxReader {
       const auto at =
           static_cast<std::size_t>(std::clamp<std::int64_t>(axis < 0 ? axis + std::ssize(in) : axis, 0, std::ssize(in)));
       require_count(node, 1, product(in, at, in.size()), "features");
-      put(node, LayerNorm{}, {as(x, rows(in, at))});
+      put(node, LayerNorm{.scale = constant(node, 1) != nullptr, .shift = constant(node, 2) != nullptr}, {as(x, rows(in, at))});
     } else if (type == "LRN") {
       put(node, LocalResponseNorm{size_of(node.number("size", 5))}, {as(x, shape_of(x))});
     } else if (is_one_of(type, kOnnxGelus)) {
@@ -635,8 +640,12 @@ class OnnxReader {
     if (recurrent != OnnxShape{sizes[0], sizes[1], hidden})
       throw unlike(fmt::format("recurrent weights {}", onnx_text(OnnxShape{sizes[0], sizes[1], hidden})), onnx_text(recurrent));
     if (sizes[0] != (both ? 2 : 1)) throw unlike(fmt::format("weights of {} directions", both ? 2 : 1), onnx_text(sizes));
-    const int layer = net_.add(node.name, Recurrent{cell, size_of(hidden), both}, {as(node.inputs[0], shape)},
-                               owner(Recurrent{}, origin(node, 1)));
+    const Recurrent spec{
+        .cell = cell, .hidden = size_of(hidden), .bidirectional = both, .biases = constant(node, 3) != nullptr ? 2 : 0};
+    std::vector<int> inputs{as(node.inputs[0], shape)};
+    for (const std::size_t first_state : {5, 6})
+      if (is_live(node, first_state)) inputs.push_back(as(node.inputs[first_state], {size_of(hidden * sizes[0]), 1, 1}));
+    const int layer = net_.add(node.name, spec, inputs, owner(spec, origin(node, 1)));
     owners_.try_emplace(origin(node, 1), layer);
     if (is_read(node, 0)) bind(node, 0, layer);
     for (const std::size_t state : {1, 2})

@@ -131,7 +131,7 @@ TEST_CASE("files of exporters have the weights and multiply-adds of their operat
 
 TEST_CASE("files of exporters do the work of the layers that they stand for", "[onnx]") {
   if (!has_library()) return;
-  const std::string lstm = R"({"type":"input","channels":128,"height":35}, {"type":"lstm","units":256})";
+  const std::string lstm = R"({"type":"input","channels":128,"height":35}, {"type":"lstm","units":256,"biases":2})";
   CHECK(work(file("a1_lstm_seq_first")) == work(own(lstm)));
   CHECK(work(file("a6_reshape_seq")) == work(own(lstm)));
   CHECK(work(file("a5_shuffle")) == work(own(R"({"type":"input","channels":24,"height":28,"width":28},
@@ -185,13 +185,13 @@ TEST_CASE("each operation of ONNX is the layer of our own that it stands for", "
            node("Squeeze", {"g", "one"}, "q") + node("RNN", {"q", "u", "ur"}, "r", integer("hidden_size", 3)) +
            node("LayerNormalization", {"r", "k", "k"}, "y") + output("y"),
        R"({"type": "input", "channels": 1, "height": 5}, {"type": "embedding", "vocabulary": 100, "units": 8},
-          {"type": "lstm", "units": 6, "bidirectional": true}, {"type": "gru", "units": 4}, {"type": "vanilla", "units": 3},
+          {"type": "lstm", "units": 6, "bidirectional": true, "biases": 0}, {"type": "gru", "units": 4, "biases": 0}, {"type": "vanilla", "units": 3, "biases": 0},
           {"type": "layer_norm"})",
        17);
   // Batch first, as layout says.
   same(input("x", {0, 7, 4}) + weight("w", {1, 12, 4}) +
            node("GRU", {"x", "w", "w"}, "y", integer("hidden_size", 4) + integer("layout", 1)) + output("y"),
-       R"({"type": "input", "channels": 4, "height": 7}, {"type": "gru", "units": 4})", 14);
+       R"({"type": "input", "channels": 4, "height": 7}, {"type": "gru", "units": 4, "biases": 0})", 14);
   // Images: a shortcut, a product with a weight beside it that costs nothing, both halves side by side.
   same(input("x", {0, 4, 8, 8}) + weight("w", {4, 2, 3, 3}) + weight("k", {4}) + weight("ks", {4, 1, 1}) + weight("m", {8, 10}) +
            weight("b", {10}) + node("Conv", {"x", "w"}, "c", kernel(3) + text("auto_pad", "SAME_UPPER") + integer("group", 2)) +
@@ -233,6 +233,14 @@ TEST_CASE("each operation of ONNX is the layer of our own that it stands for", "
           {"type": "reshape", "name": "h", "channels": 3, "height": 5, "width": 4}, {"type": "reshape", "name": "k", "channels": 3, "height": 4, "width": 5, "inputs": ["q"]},
           {"type": "product", "inputs": ["h", "k"]}, {"type": "relu", "name": "p"}, {"type": "product", "inputs": ["p", "h"]},
           {"type": "reshape", "channels": 12, "height": 5}, {"type": "dense", "units": 12, "bias": false})");
+  // A decoder that begins with the encoder's states.
+  same(
+      input("x", {5, 0, 4}) + input("z", {3, 0, 4}) + weight("w", {1, 32, 4}) + weight("v", {1, 32, 8}) + weight("b", {1, 64}) +
+          node_of("LSTM", {"x", "w", "v", "b"}, {"", "h", "c"}, integer("hidden_size", 8)) +
+          node("LSTM", {"z", "w", "v", "b", "", "h", "c"}, "y", integer("hidden_size", 8)) + output("y"),
+      R"({"type": "input", "channels": 4, "height": 5}, {"type": "lstm", "units": 8, "biases": 2, "name": "e"}, {"type": "last_step", "name": "h"},
+          {"type": "last_step", "name": "c", "inputs": ["e"]}, {"type": "input", "channels": 4, "height": 3, "name": "z"},
+          {"type": "lstm", "units": 8, "biases": 2, "inputs": ["z", "h", "c"], "shares": "e"})");
   // Layer normalisation in single operations, with a scale and a shift, as files before opset 17 have it.
   same(input("x", {0, 5, 12}) + weight("g", {12}) + weight("h", {12}) + weight("w", {12, 3}) + scalar("two", 2) + scalar("e", 1) +
            node("ReduceMean", {"x"}, "m", integers("axes", {-1})) + node("Sub", {"x", "m"}, "d") +
