@@ -30,6 +30,7 @@ std::vector<std::string> map_processes(int tasks, int processes, const ResultsFo
   const auto file = [&](int task) { return fmt::format("{}/{}", files, task); };
   ReasonPipe reasons;
   progress.tasks = static_cast<std::size_t>(tasks);
+  progress.at_once = static_cast<std::size_t>(processes);
   ProgressBar bar(std::move(progress));
   const auto guarded = [&](int task) {
     try {

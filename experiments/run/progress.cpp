@@ -1,7 +1,6 @@
 #include "experiments/run/progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
+#include "sim/io/terminal.hpp"
 
 namespace rehearse::scenarios {
 
@@ -33,11 +33,7 @@ std::string bar(double part, std::size_t width) {
 
 double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Of the terminal behind the file; what fits most where it does not say.
-std::size_t columns_of(std::FILE* file) {
-  winsize size{};
-  return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+constexpr std::size_t kLineWidth = 80;  // of a terminal that does not say how wide it is
 
 }  // namespace
 
@@ -46,15 +42,76 @@ bool redraws() {
   return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-std::string progress_text(const ProgressState& s, double elapsed_s, double left_s, bool terminal) {
+std::string progress_text(const ProgressState& s, double elapsed_s, const TimeLeft& left, bool terminal) {
   const auto whole = [](double number) { return sim::grouped(static_cast<std::int64_t>(number)); };
   const std::string counted = fmt::format("{} of {}", whole(s.done), sim::counted(s.total, s.one_done));
   const double part = std::clamp(s.part, 0.0, 1.0);
   std::string text = terminal ? fmt::format("{} {:3.0f} %  {}", bar(part, 20), std::floor(100 * part), counted)
                               : fmt::format("{} ({:.0f} %)", counted, std::floor(100 * part));
   text += fmt::format(", {}", sim::time_words(std::floor(elapsed_s)));
-  if (std::isfinite(left_s)) text += fmt::format(", about {} left", sim::time_words(std::max(1.0, std::round(left_s))));
+  if (std::isfinite(left.seconds))
+    text += fmt::format(", {} {} left", left.is_least ? "at least" : "about",
+                        sim::time_words(std::max(1.0, std::round(left.seconds))));
   return s.what.empty() ? text : fmt::format("{}: {}", text, s.what);
+}
+
+TimeEstimate::TimeEstimate(Setup setup)
+    : setup_(std::move(setup)), done_(setup_.kinds.size(), 0), over_(setup_.kinds.size(), 0), now_s_(setup_.begun_s) {
+  for (const std::size_t kind : setup_.kinds) {
+    kinds_.resize(std::max(kinds_.size(), kind + 1));
+    kinds_[kind].left += static_cast<double>(setup_.parts_a_task);
+  }
+}
+
+void TimeEstimate::kept(std::size_t task) {
+  over_[task] = 1;
+  done_[task] = static_cast<double>(setup_.parts_a_task);
+  kinds_[setup_.kinds[task]].left -= done_[task];
+}
+
+void TimeEstimate::update(std::size_t task, std::uint64_t parts_done, double now_s) {
+  pass(now_s);
+  set_done(task, static_cast<double>(std::min<std::uint64_t>(parts_done, setup_.parts_a_task)));
+}
+
+void TimeEstimate::ended(std::size_t task, double now_s) {
+  pass(now_s);
+  set_done(task, static_cast<double>(setup_.parts_a_task));
+  over_[task] = 1;
+  std::erase(running_, task);
+}
+
+/// The time since the last call is that of the tasks which ran then.
+void TimeEstimate::pass(double now_s) {
+  for (; running_.size() < setup_.at_once && next_ < over_.size(); ++next_)
+    if (over_[next_] == 0) running_.push_back(next_);
+  for (const std::size_t task : running_) kinds_[setup_.kinds[task]].busy_s += now_s - now_s_;
+  now_s_ = now_s;
+}
+
+void TimeEstimate::set_done(std::size_t task, double parts) {
+  const double more = parts - done_[task];
+  if (!(more > 0)) return;
+  Kind& kind = kinds_[setup_.kinds[task]];
+  done_[task] = parts;
+  kind.done += more;
+  kind.left -= more;
+}
+
+TimeLeft TimeEstimate::left() const {
+  double busy_s = 0, tasks_left = 0;
+  bool is_known = false;
+  TimeLeft left;
+  for (const Kind& kind : kinds_) {
+    is_known = is_known || kind.done > 0;
+    if (kind.done > 0)
+      busy_s += kind.busy_s / kind.done * kind.left;
+    else if (kind.left > 0)
+      left.is_least = true;
+    tasks_left += kind.left / static_cast<double>(setup_.parts_a_task);
+  }
+  if (is_known) left.seconds = busy_s / std::clamp(std::ceil(tasks_left), 1.0, static_cast<double>(setup_.at_once));
+  return left;
 }
 
 std::string under_way_text(const std::string& name, double time_s, std::size_t others) {
@@ -77,31 +134,53 @@ ProgressLine::~ProgressLine() {
   if (drawn_) fmt::print(to_, "\r\x1b[K");
 }
 
-void ProgressLine::show(const ProgressState& state) {
+void ProgressLine::show(const ProgressState& state, const std::optional<TimeLeft>& left) {
   if (to_ == nullptr) return;
   if (first_part_ < 0) first_part_ = state.part;
   const double now_s = clock_();
   if (now_s < next_s_) return;
   next_s_ = now_s + (terminal_ ? kRedraw_s : kPlainLine_s);
   const double elapsed_s = now_s - begun_s_, done = state.part - first_part_;
-  const double left_s = done >= kLeastPart ? elapsed_s * (1 - state.part) / done : std::nan("");
-  const std::string text = sim::printable(progress_text(state, elapsed_s, left_s, terminal_), sim::kWholeText);
+  TimeLeft reckoned;
+  if (done >= kLeastPart) reckoned = left.value_or(TimeLeft{.seconds = elapsed_s * (1 - state.part) / done});
+  const std::string text = sim::printable(progress_text(state, elapsed_s, reckoned, terminal_), sim::kWholeText);
   if (terminal_)
-    fmt::print(to_, "\r{}\x1b[K", text.substr(0, columns_of(to_) - 1));
+    fmt::print(to_, "\r{}\x1b[K", text.substr(0, sim::terminal_columns(to_).value_or(kLineWidth) - 1));
   else
     fmt::print(to_, "{}\n", text);
   std::fflush(to_);
   drawn_ = terminal_;
 }
 
-ProgressBar::ProgressBar(ProgressSetup setup) : setup_(std::move(setup)), line_(setup_.wanted), done_(setup_.tasks, 0) {
+namespace {
+
+TimeEstimate::Setup estimate_setup(const ProgressSetup& setup, double begun_s) {
+  TimeEstimate::Setup of{.kinds = std::vector<std::size_t>(setup.tasks, 0),
+                         .parts_a_task = std::max<std::size_t>(1, setup.parts_a_task),
+                         .at_once = std::max<std::size_t>(1, setup.at_once),
+                         .begun_s = begun_s};
+  for (std::size_t task = 0; setup.kind && task < setup.tasks; ++task) of.kinds[task] = setup.kind(task);
+  return of;
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(ProgressSetup setup)
+    : setup_(std::move(setup)), line_(setup_.wanted), estimate_(estimate_setup(setup_, line_.now_s())), done_(setup_.tasks, 0) {
   setup_.parts_a_task = std::max<std::size_t>(1, setup_.parts_a_task);
+}
+
+void ProgressBar::kept(std::size_t task) {
+  estimate_.kept(task);
+  done_[task] = setup_.parts_a_task;
+  ++ended_;
 }
 
 void ProgressBar::update(std::size_t task, std::uint64_t parts_done, double time_s) {
   if (std::find(under_way_.begin(), under_way_.end(), task) == under_way_.end()) under_way_.push_back(task);
   if (under_way_.front() == task) time_s_ = time_s;
   done_[task] = std::max(done_[task], parts_done);
+  estimate_.update(task, parts_done, line_.now_s());
   draw();
 }
 
@@ -110,6 +189,7 @@ void ProgressBar::ended(std::size_t task) {
   std::erase(under_way_, task);
   done_[task] = setup_.parts_a_task;
   ++ended_;
+  estimate_.ended(task, line_.now_s());
   draw();
 }
 
@@ -126,7 +206,7 @@ void ProgressBar::draw() {
   }
   if (setup_.name && !under_way_.empty())
     state.what = under_way_text(setup_.name(under_way_.front()), time_s_, under_way_.size() - 1);
-  line_.show(state);
+  line_.show(state, estimate_.left());
 }
 
 namespace {
@@ -139,8 +219,8 @@ std::string line_of(const WatchedRun& run, std::size_t jobs, std::size_t name_wi
   const double done = jobs > 0 ? static_cast<double>(p.jobs_ended) / static_cast<double>(jobs) : 0;
   const double used = p.devices > 0 ? p.allocated_devices / p.devices : 0;
   return fmt::format("{:<{}}  {:>8.2f} d  {} {:>7}/{:<7} {:>7}  {:>7}  {} {:>6.0f}/{:<6.0f} {:>14.2f}{}\n", run.name, name_width,
-                     p.time_s / kDay_s, bar(done, 16), p.jobs_ended, jobs, p.jobs_waiting, p.jobs_running,
-                     bar(used, 10), p.allocated_devices, p.devices, p.jobs_usd, run.ended ? "  ended" : "");
+                     p.time_s / kDay_s, bar(done, 16), p.jobs_ended, jobs, p.jobs_waiting, p.jobs_running, bar(used, 10),
+                     p.allocated_devices, p.devices, p.jobs_usd, run.ended ? "  ended" : "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,48 @@ struct ProgressState {
   double part = 0;  ///< of all the work, in [0, 1]: a run that is half done counts
 };
 
-/// `left_s`: NaN where nothing can be said yet. On a terminal with a bar.
-std::string progress_text(const ProgressState& state, double elapsed_s, double left_s, bool terminal);
+/// What is left, in seconds; NaN where nothing can be said yet.
+struct TimeLeft {
+  double seconds = std::numeric_limits<double>::quiet_NaN();
+  bool is_least = false;  ///< some of the work is of a kind of which nothing has been done yet
+};
+
+/// On a terminal with a bar.
+std::string progress_text(const ProgressState& state, double elapsed_s, const TimeLeft& left, bool terminal);
+
+/// How long the rest takes. Tasks begin in their order, so many at once. Those of one kind take alike, a policy's repetitions
+/// say; those of another may take a hundred times as long.
+class TimeEstimate {
+ public:
+  struct Setup {
+    std::vector<std::size_t> kinds;  ///< of each task
+    std::size_t parts_a_task = 1;
+    std::size_t at_once = 1;
+    double begun_s = 0;  ///< by the clock that now_s is of
+  };
+  explicit TimeEstimate(Setup setup);
+  /// Done by an earlier start, before the first call of the others.
+  void kept(std::size_t task);
+  /// `now_s` never decreases.
+  void update(std::size_t task, std::uint64_t parts_done, double now_s);
+  void ended(std::size_t task, double now_s);
+  TimeLeft left() const;
+
+ private:
+  struct Kind {
+    double busy_s = 0;  ///< of all its tasks together
+    double done = 0, left = 0;
+  };
+  void pass(double now_s);
+  void set_done(std::size_t task, double parts);
+  Setup setup_;
+  std::vector<Kind> kinds_;
+  std::vector<double> done_;
+  std::vector<char> over_;  // ended or kept
+  std::vector<std::size_t> running_;
+  std::size_t next_ = 0;
+  double now_s_;
+};
 
 /// One that is under way, how far its simulated time is (NaN: it has none, or it is not known), and how many others are.
 std::string under_way_text(const std::string& name, double time_s, std::size_t others);
@@ -43,7 +84,9 @@ class ProgressLine {
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  void show(const ProgressState& state);
+  /// What is left as all the work so far has taken, or as `left` says.
+  void show(const ProgressState& state, const std::optional<TimeLeft>& left = std::nullopt);
+  double now_s() const { return clock_(); }
 
  private:
   std::FILE* to_;  // null: nothing is wanted
@@ -61,6 +104,8 @@ struct ProgressSetup {
   std::size_t parts_a_task = 1;  ///< jobs of a run, say
   std::string one_part = "job";
   std::function<std::string(std::size_t task)> name = {};  ///< may be empty
+  std::function<std::size_t(std::size_t task)> kind = {};  ///< small numbers; empty: all tasks take alike
+  std::size_t at_once = 1;
 };
 
 /// Several tasks, some of them at once, each of several parts. Of one task the parts are counted.
@@ -70,14 +115,17 @@ class ProgressBar {
   /// `time_s`: how far its simulated time is; NaN where it has none.
   void update(std::size_t task, std::uint64_t parts_done, double time_s = std::numeric_limits<double>::quiet_NaN());
   void ended(std::size_t task);
+  /// As ended, of an earlier start; before all others.
+  void kept(std::size_t task);
 
  private:
   void draw();
   ProgressSetup setup_;
   ProgressLine line_;
+  TimeEstimate estimate_;
   std::vector<std::uint64_t> done_;
   double time_s_ = std::numeric_limits<double>::quiet_NaN();  // of the first under way
-  std::vector<std::size_t> under_way_;  // in the order in which they were first heard of
+  std::vector<std::size_t> under_way_;                        // in the order in which they were first heard of
   std::size_t ended_ = 0;
 };
 

@@ -46,11 +46,43 @@ TEST_CASE("what is under way says how far its simulated time is") {
 
 TEST_CASE("progress says what, done of total, elapsed and left") {
   const scenarios::ProgressState half{.what = "fifo 3", .one_done = "run", .done = 12, .total = 40, .part = 0.415};
-  CHECK(scenarios::progress_text(half, 12, 17.2, true) ==
+  CHECK(scenarios::progress_text(half, 12, {.seconds = 17.2}, true) ==
         "[########            ]  41 %  12 of 40 runs, 12 s, about 17 s left: fifo 3");
-  CHECK(scenarios::progress_text(half, 750, std::nan(""), false) == "12 of 40 runs (41 %), 12.5 min: fifo 3");
-  CHECK(scenarios::progress_text({.one_done = "job", .done = 4970, .total = 10000, .part = 0.497}, 60, 60.7, false) ==
-        "4,970 of 10,000 jobs (49 %), 60 s, about 61 s left");
+  CHECK(scenarios::progress_text(half, 750, {}, false) == "12 of 40 runs (41 %), 12.5 min: fifo 3");
+  CHECK(scenarios::progress_text({.one_done = "job", .done = 4970, .total = 10000, .part = 0.497}, 60, {.seconds = 60.7},
+                                 false) == "4,970 of 10,000 jobs (49 %), 60 s, about 61 s left");
+  CHECK(scenarios::progress_text(half, 750, {.seconds = 12, .is_least = true}, false) ==
+        "12 of 40 runs (41 %), 12.5 min, at least 12 s left: fifo 3");
+}
+
+TEST_CASE("what is left is reckoned for each policy by itself") {
+  // Two policies of four repetitions with ten jobs, two at once; the second takes ten times as long.
+  scenarios::TimeEstimate estimate({.kinds = {0, 0, 0, 0, 1, 1, 1, 1}, .parts_a_task = 10, .at_once = 2, .begun_s = 100});
+  CHECK(std::isnan(estimate.left().seconds));
+  estimate.ended(0, 101);
+  estimate.ended(1, 101);
+  // 2 s of work for 20 jobs: 20 more of the same take 2 s, two at once 1 s; of the other nothing is known.
+  CHECK(estimate.left().seconds == Approx(1));
+  CHECK(estimate.left().is_least);
+  estimate.ended(2, 102);
+  estimate.ended(3, 102);
+  estimate.update(4, 1, 103);
+  estimate.update(5, 1, 103);
+  // 2 s for 2 jobs of the second: 38 are left, two at once 19 s. All runs together would have said (3 s / 42 parts) x 38 = 2.7 s.
+  CHECK(estimate.left().seconds == Approx(19));
+  CHECK_FALSE(estimate.left().is_least);
+  estimate.ended(4, 112);
+  estimate.ended(5, 112);
+  estimate.ended(6, 122);
+  // 1 s a job still: the last run of 10 jobs is alone and has taken all that time beside it.
+  CHECK(estimate.left().seconds == Approx(40.0 / 30 * 10));
+}
+
+TEST_CASE("what an earlier start has done says nothing of how fast this one is") {
+  scenarios::TimeEstimate estimate({.kinds = {0, 0, 0}, .parts_a_task = 4, .at_once = 1, .begun_s = 0});
+  estimate.kept(0);
+  estimate.update(1, 2, 6);  // 3 s a part: 6 parts more
+  CHECK(estimate.left().seconds == Approx(18));
 }
 
 namespace {
