@@ -47,7 +47,7 @@ int catalogue_prices_command(const CataloguePricesArguments& arguments) {
     if (list.is_outdated[i]) outdated.push_back(name);
   }
   sim::write_file(arguments.out, scenarios::catalogue_json({}, list.instances));
-  say("{}", report::aligned(rows, {true, true, false, true, false, true, true}));
+  say("{}", report::aligned(rows, {true, true, false, true, false, true, true}, {}, table_width()));
   if (!outdated.empty()) say("Older than the catalogue's price: {}.\n", fmt::join(outdated, ", "));
   return kOk;
 }

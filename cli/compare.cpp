@@ -134,7 +134,7 @@ std::string table_of(const std::vector<Results>& all, const std::vector<std::str
     }
     if (has_any) rows.push_back(std::move(row));
   }
-  return rows.size() == 1 ? std::string() : report::aligned(rows, left);
+  return rows.size() == 1 ? std::string() : report::aligned(rows, left, {}, table_width());
 }
 
 std::string changes_legend(const std::vector<Results>& all) {

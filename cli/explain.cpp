@@ -212,7 +212,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
       if (by_ranked) rows.back().insert(rows.back().begin() + 6, sim::money_words(shown_usd(p, true)));
       tones.push_back(rank == chosen ? report::Tone::best : p.feasible ? report::Tone::plain : report::Tone::broken);
     }
-    say_in_colour(report::aligned(rows, left, takes_colour(stdout) ? tones : std::vector<report::Tone>()));
+    say_in_colour(report::aligned(rows, left, takes_colour(stdout) ? tones : std::vector<report::Tone>(), table_width()));
     if (shown.size() < candidates) say("  and {} more (--all lists them)\n", candidates - shown.size());
   }
   std::map<std::string, int> reasons;
@@ -280,7 +280,7 @@ void say_what_happened(const JobStory& story, const Scenario& scenario) {
   if (!std::isnan(story.accuracy))
     row("accuracy", has ? named("at least ", accuracy_words(start->predicted_accuracy)) : "-", accuracy_words(story.accuracy),
         job != nullptr && job->has_target() ? sim::figure(job->target_accuracy, 4) : "", false, true);
-  say("\n{}", report::aligned(rows, {true, false, false, false, true}));
+  say("\n{}", report::aligned(rows, {true, false, false, false, true}, {}, table_width()));
   std::vector<std::string> events;
   if (story.preemptions > 0) events.push_back(sim::counted(story.preemptions, "preemption"));
   if (story.reconfigurations > 0) events.push_back(sim::counted(story.reconfigurations, "reconfiguration"));
@@ -293,7 +293,7 @@ void say_what_happened(const JobStory& story, const Scenario& scenario) {
     stages.push_back({fmt::format("{}", stage.stage), fmt::format("{} x {}", stage.workers, stage.pool),
                       stage.batch_size > 0 ? sim::figure(stage.batch_size, 6) : "-", sim::time_words(stage.start_s),
                       sim::time_words(stage.end_s), accuracy_words(stage.accuracy), sim::money_words(stage.cost_usd)});
-  say("\n{}", report::aligned(stages, {false, true, false, false, false, false, false}));
+  say("\n{}", report::aligned(stages, {false, true, false, false, false, false, false}, {}, table_width()));
 }
 
 /// Whether the run's first choice is the one that is ranked first again: else the candidates are not those of the run.
@@ -328,6 +328,9 @@ int explain_command(const ExplainArguments& arguments) {
                                                         : "",
               sim::time_words(story.submit_s),
               job != nullptr ? fmt::format("; {}; for {}", limits_words(*job), objective_words(job->objective)) : "")));
+      if (!explained.study.empty())
+        say("{}", wrapped(fmt::format("The study {} keeps no jobs: its scenario's jobs ran again under its policies, without it.",
+                                      explained.study)));
       if (explained.made_by != sim::program_version())
         say("The results are of version {}; candidates are ranked by this one, {}.\n", explained.made_by, sim::program_version());
     }

@@ -49,7 +49,8 @@ int leaderboard_command(const LeaderboardArguments& arguments) {
   bool has_failed = false;
   say("{}\n", head);
   for (const scenarios::TrackResult& result : results) {
-    say("\n{} by {}:\n{}", result.track.scenario, result.track.metric, leaderboard_text(result.rows, result.reference));
+    say("\n{} by {}:\n{}", result.track.scenario, result.track.metric,
+        leaderboard_text(result.rows, result.reference, table_width()));
     page += fmt::format("\n## {}, by {}\n\n{}", result.track.scenario, result.track.metric,
                         leaderboard_markdown(result.rows, result.reference));
     double fewest = 0;

@@ -312,7 +312,7 @@ int list_command(const std::string& what, const std::string& which, bool as_json
   else if (what == "studies" || what == "formats")
     list_names(listed(what), what == "studies" ? 18 : 22);
   else
-    say("{}", report::aligned(listed(what)));
+    say("{}", report::aligned(listed(what), table_width()));
   return kOk;
 }
 

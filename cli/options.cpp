@@ -161,15 +161,24 @@ std::string value_after(const std::string& option, const std::vector<std::string
   return at == words.end() || at + 1 == words.end() || (at + 1)->starts_with('-') ? "VALUE" : *(at + 1);
 }
 
+/// Whether one is the other cut short: "output" and "out".
+bool is_short_for(const std::string& a, const std::string& b) {
+  constexpr std::size_t kLeast = 3;
+  const std::string &shorter = a.size() < b.size() ? a : b, &longer = a.size() < b.size() ? b : a;
+  return shorter.size() >= kLeast && longer.starts_with(shorter);
+}
+
 std::string meant_by_option(const CLI::App& command, const std::string& option, const std::vector<std::string>& words,
                             const std::function<std::vector<std::string>()>& scenario_keys) {
   std::vector<std::string> names, said;
+  std::string short_for;
   bool takes_scenario = false;
   for (const CLI::Option* known : command.get_options())
     for (const std::string& name : known->get_lnames()) {
       takes_scenario = takes_scenario || name == "set";
       if (is_hidden(*known)) continue;
       names.push_back(bare(name));
+      if (is_short_for(bare(option), names.back()) && names.back().size() > short_for.size()) short_for = names.back();
       said.push_back(fmt::format("did you mean \"--{}\"?", name));
     }
   if (takes_scenario)
@@ -178,7 +187,7 @@ std::string meant_by_option(const CLI::App& command, const std::string& option, 
       names.push_back(key);
       said.push_back(fmt::format("\"{}\" is a key of the scenario: --set {}={}", key, pointer, value_after(option, words)));
     }
-  const std::string nearest = sim::nearest_name(bare(option), names);
+  const std::string nearest = short_for.empty() ? sim::nearest_name(bare(option), names) : short_for;
   if (nearest.empty()) return {};
   return said[static_cast<std::size_t>(std::find(names.begin(), names.end(), nearest) - names.begin())];
 }

@@ -150,7 +150,8 @@ std::string draw_plot(const PlotArguments& arguments) {
     sim::write_file(sim::without_link(arguments.data + "/" + setting.name + ".dat"), data);
   }
   report::run_gnuplot({.script = script, .data = data, .setting = setting, .out = arguments.out});
-  std::string told = figure.note.empty() ? "" : fmt::format(": {} (--where chooses)", figure.note);
+  std::string told;
+  if (!figure.note.empty()) told = fmt::format(": {}{}", figure.note, kind->takes.where ? " (--where chooses)" : "");
   if (figure.has_lone_runs) told += "; no interval where a mean is of one run (\"repetitions\" in the scenario makes more)";
   return told;
 }

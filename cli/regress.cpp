@@ -61,7 +61,7 @@ int regress_command(const RegressArguments& arguments) {
   }
   if (!arguments.markdown.empty()) sim::write_file(arguments.markdown, regression_markdown(found));
   if (!arguments.junit.empty()) sim::write_file(arguments.junit, regression_junit(found));
-  say("{}", regression_text(found));
+  say("{}", regression_text(found, table_width()));
   return has_alarm(found) ? kRegression : kOk;
 }
 

@@ -149,7 +149,7 @@ void against_records(const std::string& path, const RentArguments& a) {
       "|log(predicted / measured)|: {:.2f} in the median, {:.2f} at most. Boot and start-up are {:.4f} of it in the median, "
       "{:.2f} "
       "at most; epochs are the records', and no checkpoint is written: the rest is the step's.\n",
-      report::aligned(rows, {true, true, false, false, false, false, false, false}),
+      report::aligned(rows, {true, true, false, false, false, false, false, false}, {}, table_width()),
       sim::counted(static_cast<double>(predicted.size()), "record"),
       std::isfinite(correlation) ? fmt::format("{:.2f}", correlation) : "-", near, inside, sim::quantile(whole_off, 0.5),
       sim::quantile(whole_off, 1), sim::quantile(start_off, 0.5), sim::quantile(start_off, 1));

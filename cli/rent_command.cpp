@@ -76,7 +76,7 @@ void say_table(const RentAnswer& answer, const std::vector<ToldChoice>& list, st
                     std::isfinite(answer.request.limits.deadline_s) ? miss_words(one.miss_probability) : "-"});
     if (to_target) rows.back().insert(rows.back().begin() + kEpochs, fmt::format("{:g}", c.epochs));
   }
-  say("{}", report::aligned(rows, left));
+  say("{}", report::aligned(rows, left, {}, table_width()));
 }
 
 std::string error_words(Knowledge knowledge, policies::Spread spread, double confidence) {

@@ -225,7 +225,7 @@ int rent_resume(const RentArguments& arguments) {
   if (other_machine != nullptr) add("change machine", *other_machine, machine_s(*other_machine));
   std::vector<bool> left{true, true, false, false, false, true};
   if (has_budget) left.push_back(true);
-  say("{}\n", report::aligned(rows, left));
+  say("{}\n", report::aligned(rows, left, {}, table_width()));
   const double stay_usd = usd(*now, rest_s(*now, true));
   const bool stay_keeps = keeps(*now, rest_s(*now, true));
   const bool move = other_machine != nullptr && keeps(*other_machine, machine_s(*other_machine)) &&

@@ -29,8 +29,10 @@ int run_study_command(scenarios::Scenario& scenario, const scenarios::RunOptions
   const report::StudySummary summary = scenarios::run_study(scenario, options, policy_failed);
   if (!scenario.description.empty()) say("{}: {}\n\n", scenario.name, scenario.description);
   say_inputs(summary.inputs);
+  for (const std::string& finding : summary.findings) say("{}", wrapped(finding));
+  if (!summary.findings.empty()) say("\n");
   for (const report::Table& table : summary.tables)
-    if (const std::string text = report::shown_table(table, summary.yardsticks); !text.empty()) say("{}\n", text);
+    if (const std::string text = report::shown_table(table, summary.yardsticks, table_width()); !text.empty()) say("{}\n", text);
   for (const std::string& note : summary.notes) say("{}\n", note);
   say("\n");
   print_results(scenario, options.out);
@@ -63,7 +65,7 @@ int run_command(const RunArguments& arguments) {
   const report::Summary summary = scenarios::run_scenario(*scenario, options);
   if (!scenario->description.empty()) say("{}: {}\n\n", scenario->name, scenario->description);
   say_inputs(summary.inputs);
-  say_in_colour(terminal_table(summary, takes_colour(stdout)) + "\n");
+  say_in_colour(terminal_table(summary, {.in_colour = takes_colour(stdout), .width = table_width()}) + "\n");
   print_results(*scenario, out);
   int status = kOk;
   for (const report::SummaryRow& row : summary.rows)

@@ -8,6 +8,7 @@
 
 #include "report/table.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/terminal.hpp"
 
 namespace rehearse::cli {
 
@@ -21,7 +22,13 @@ void write_text(std::FILE* to, std::string_view text) {
 
 void say_text(std::FILE* to, const std::string& text) { write_text(to, sim::printable_lines(text)); }
 
+std::size_t table_width() {
+  constexpr std::size_t kLeast = 40;
+  return std::max(kLeast, sim::terminal_columns(stdout).value_or(report::kTerminalWidth));
+}
+
 std::string wrapped(const std::string& text, std::size_t indent) {
+  const std::size_t width = std::min(report::kTerminalWidth, table_width());
   std::string out, line(indent, ' ');
   bool is_empty = true;  // the line, but for its blanks
   const auto end_line = [&] {
@@ -32,7 +39,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find_first_of(" \n", from), text.size());
     const std::string word = text.substr(from, end - from);
-    if (!is_empty && line.size() + 1 + word.size() > report::kTerminalWidth) end_line();
+    if (!is_empty && line.size() + 1 + word.size() > width) end_line();
     line += (is_empty ? "" : " ") + word;
     is_empty = false;
     if (end < text.size() && text[end] == '\n') end_line();

@@ -22,8 +22,11 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(stdout, fmt::format(format, std::forward<Values>(values)...));
 }
 
-/// Words in lines of a terminal's width; every line but the first begins with so many blanks, and so does what is before the
-/// first. Ends with a line end.
+/// Of tables on standard output: the terminal's, else what fits most.
+std::size_t table_width();
+
+/// Words in lines of a terminal's width, at most 100; every line but the first begins with so many blanks, and so does what is
+/// before the first. Ends with a line end.
 std::string wrapped(const std::string& text, std::size_t indent = 0);
 /// Two blanks, the left text in so many columns, or on a line of its own where it needs more, and the right one wrapped.
 std::string two_columns(const std::string& left, const std::string& right, std::size_t left_width);

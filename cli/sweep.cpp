@@ -196,7 +196,7 @@ int sweep_command(const SweepArguments& arguments) {
         summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
     return kInterrupted;
   }
-  say("{}", table_text(summary.best));
+  say("{}", table_text(summary.best, table_width()));
   if (plan.points() > scenarios::kMostShownPoints) say("(the first {} points)\n", scenarios::kMostShownPoints);
   print_summary(plan, summary, arguments);
   say("Results: {}\nReport: {}\n", out, page);

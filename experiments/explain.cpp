@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
+#include <utility>
 
 #include "experiments/load.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/run/run_one.hpp"
 #include "policies/configure/menu.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 
@@ -125,17 +129,15 @@ class StoryReader {
   std::vector<JobStory> stories_;
 };
 
-/// Version of the program that made them.
-std::string check_results(const std::string& folder) {
+/// Version of the program that made them, and of which study.
+std::pair<std::string, std::string> made_by(const std::string& folder) {
   const sim::JsonDocument document = sim::read_json_file(folder + "/summary.json");
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   const std::string study = in.text("study", std::string());
-  if (!study.empty())
-    throw sim::InputError({.file = folder, .expected = "results of policies on jobs", .found = "those of study " + study});
   const std::string version = in.text("version", std::string());
   mistakes.throw_if_any();
-  return version;
+  return {version, study};
 }
 
 /// The menu that the policy ranks at the job's arrival, by the replay up to then: what it has learnt until then counts.
@@ -199,13 +201,44 @@ std::unique_ptr<Scenario> stored_scenario(const ExplainRequest& request) {
                          .found = why});
 }
 
+/// A study keeps no job's story: its scenario's jobs run again under its policies, without it.
+std::vector<JobStory> run_again(Scenario& scenario, const ExplainRequest& request) {
+  const bool has_jobs = !scenario.jobs.empty() || !scenario.generators.empty();
+  if (!has_jobs || scenario.policies.empty() || scenario.cluster.pools.empty())
+    throw sim::InputError({.file = request.folder,
+                           .expected = "results of policies on jobs",
+                           .found = fmt::format("those of the study {}, whose scenario has no {}", scenario.study_name,
+                                                !has_jobs                   ? "jobs"
+                                                : scenario.policies.empty() ? "policies"
+                                                                            : "cluster")});
+  if (request.repetition >= scenario.repetitions)
+    throw sim::InputError({.file = request.folder,
+                           .expected = "a repetition of these results",
+                           .found = fmt::format("\"{}\"", request.repetition)});
+  scenario.study_name.clear();
+  scenario.study.reset();
+  scenario.repetitions = request.repetition + 1;
+  scenario.output = OutputSettings::of_jobs(false);
+  scenario.output.stages = Record::all;
+  const sim::ScratchFolder scratch(sim::temporary_stem("rehearse_explain"));
+  ExplainRequest again = request;
+  again.folder = scratch / "results";
+  run_scenario(scenario, {.out = again.folder, .replace = true});
+  return StoryReader(again).read();
+}
+
 }  // namespace
 
 Explained explain_job(const ExplainRequest& request) {
   Explained explained;
-  explained.made_by = check_results(request.folder);
-  explained.stories = StoryReader(request).read();
-  explained.scenario = stored_scenario(request);
+  std::tie(explained.made_by, explained.study) = made_by(request.folder);
+  if (explained.study.empty()) {
+    explained.stories = StoryReader(request).read();
+    explained.scenario = stored_scenario(request);
+  } else {
+    explained.scenario = stored_scenario(request);
+    explained.stories = run_again(*explained.scenario, request);
+  }
   for (JobStory& story : explained.stories) rank_again(*explained.scenario, request, story);
   return explained;
 }

@@ -54,10 +54,11 @@ struct JobStory {
 struct Explained {
   std::unique_ptr<Scenario> scenario;  ///< the stories point into it
   std::string made_by;                 ///< the results' version of the program
+  std::string study;                   ///< whose results these are: its jobs were run again, without it; empty: none
   std::vector<JobStory> stories;
 };
 
-/// Throws sim::InputError: no such results, results of a study, no such job, policy or repetition.
+/// Throws sim::InputError: no such results, those of a study without jobs of policies, no such job, policy or repetition.
 Explained explain_job(const ExplainRequest& request);
 
 }  // namespace rehearse::scenarios

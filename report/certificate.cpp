@@ -70,7 +70,7 @@ std::string reversal(const VerdictInput& changed, std::string_view winner) {
   if (!(mine.broken_share <= allowed))
     return fmt::format("{} breaks the limits of {:.1f} % of the jobs", name_for_text(winner), 100 * mine.broken_share);
   const VerdictPolicy* cheaper = nullptr;
-  double least = mine.log_cost - kSameCost;
+  double least = mine.log_cost - kSameFigure;
   for (const VerdictPolicy& policy : changed.policies) {
     if (policy.is_yardstick || policy.name == winner || policy.repetitions.empty()) continue;
     const Means theirs = means_of(policy);

@@ -33,7 +33,7 @@ struct Pairing {
 
 double log_of_ratio(double cost, double baseline) {
   if (!(baseline > 0)) return kNan;
-  return std::abs(cost - baseline) <= kSameCost * baseline ? 0 : std::log(cost / baseline);  // rounding is no saving
+  return std::abs(cost - baseline) <= kSameFigure * baseline ? 0 : std::log(cost / baseline);  // rounding is no saving
 }
 
 Pairing pair_up(const RunOutcome& run, const RunOutcome& baseline) {
@@ -113,18 +113,25 @@ void add_own_fields(const std::vector<RunOutcome>& runs, SummaryRow& row) {
 
 /// Each repetition beside the same one of the baseline.
 void add_schedule_fields(const std::vector<RunOutcome>& runs, const PolicyResult* base, SummaryRow& row) {
-  std::vector<ScheduleMetrics> found(runs.size(), {kNan, kNan, kNan, kNan, kNan});
+  std::vector<ScheduleMetrics> found(runs.size(), {kNan, kNan, kNan, kNan, kNan, kNan, kNan});
   for (std::size_t r = 0; base != nullptr && r < runs.size(); ++r) found[r] = schedule_metrics(runs[r], base->repetitions[r]);
-  const auto add = [&](std::string_view name, double ScheduleMetrics::*value, auto&& estimated) {
+  const auto values_of = [&](double ScheduleMetrics::*value) {
     std::vector<double> values;
     for (const ScheduleMetrics& one : found) values.push_back(one.*value);
-    row.fields.push_back({name, estimated(values), values});
+    return values;
   };
-  add("jct_speedup", &ScheduleMetrics::jct_speedup, estimate_of_ratios);
-  add("speedup_jobs", &ScheduleMetrics::speedup_jobs, estimate);
-  add("fairness_rho_worst", &ScheduleMetrics::fairness_rho_worst, estimate);
-  add("fairness_rho_above_1_fraction", &ScheduleMetrics::fairness_rho_above_1, estimate);
-  add("fairness_jobs", &ScheduleMetrics::fairness_jobs, estimate);
+  const auto add = [&](std::string_view name, double ScheduleMetrics::*value) {
+    const std::vector<double> values = values_of(value);
+    row.fields.push_back({name, estimate(values), values});
+  };
+  add("jct_speedup", &ScheduleMetrics::jct_speedup);
+  if (runs.size() > 1)  // of the means over repetitions, which stand beside it and rank policies
+    row.fields.back().value = ratio_of_means(values_of(&ScheduleMetrics::reference_both_mean_s),
+                                             values_of(&ScheduleMetrics::both_mean_s), Mean::arithmetic);
+  add("speedup_jobs", &ScheduleMetrics::speedup_jobs);
+  add("fairness_rho_worst", &ScheduleMetrics::fairness_rho_worst);
+  add("fairness_rho_above_1_fraction", &ScheduleMetrics::fairness_rho_above_1);
+  add("fairness_jobs", &ScheduleMetrics::fairness_jobs);
 }
 
 const PolicyResult* find_ok(const std::vector<PolicyResult>& results, std::string_view name) {

@@ -101,6 +101,8 @@ struct Summary {
   sim::Billing billing = sim::Billing::allocated;
   double minimum_node_s = 0;
   StudyKinds kinds{.configuration = true};
+  bool replays_recorded = false;      ///< some jobs run for as long as they were recorded to
+  std::vector<std::string> warnings;  ///< of the scenario, a sentence each
   std::vector<InputReport> inputs;
   std::vector<SummaryRow> rows;
   std::optional<MeasureWindow> measure;  ///< of the jobs that count; none: all do
@@ -112,13 +114,21 @@ struct Summary {
   std::optional<Certificate> certificate;  ///< where it was asked for
 };
 
+/// Where a study's tables have what policies save: for a figure of savings.
+struct SavingColumn {
+  std::string table, column;  ///< empty: nowhere
+};
+
 /// What a study found.
 struct StudySummary {
   std::string scenario;
   std::string study;
   std::uint64_t seed = 0;
   int repetitions = 1;
+  std::vector<std::string> warnings = {};  ///< of the scenario, a sentence each
   std::vector<InputReport> inputs;
+  std::vector<std::string> findings = {};  ///< what was found, a sentence each
+  SavingColumn saving = {};
   std::vector<Table> tables;
   std::vector<std::string> notes;            ///< what to know about them, a line each
   std::vector<std::string> yardsticks = {};  ///< policies that measure others and never win
@@ -134,7 +144,7 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
 
 /// A study's table for people: yardsticks are marked.
-std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks);
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks, std::size_t width = kTerminalWidth);
 
 /// The sentence that a run ends with.
 std::string verdict_sentence(const RunVerdict& verdict);
@@ -173,8 +183,14 @@ std::vector<ChosenCount> chosen_in(const std::vector<RunOutcome>& repetitions);
 /// What each policy chose, in one line: its three most frequent choices. Empty when no job started.
 std::string choices_text(const Summary& summary);
 
-/// The table of a terminal, and what to know about it below. `in_colour`: best, failed and broken limits.
-std::string terminal_table(const Summary& summary, bool in_colour = false);
+/// How a terminal shows tables.
+struct Screen {
+  bool in_colour = false;  ///< best, failed and broken limits
+  std::size_t width = kTerminalWidth;
+};
+
+/// The table of a terminal, and what to know about it below.
+std::string terminal_table(const Summary& summary, const Screen& screen = {});
 
 // The quantities of single runs, before they are averaged over repetitions: repetitions.csv.
 

@@ -55,6 +55,7 @@ std::string summary_json(const Summary& s) {
       "{},\n",
       json_string(s.scenario), json_string(sim::program_version()), s.seed, s.repetitions, json_string(s.baseline),
       json_string(sim::name_of(s.billing)), json_number(s.minimum_node_s), json_number(s.origin_s), json_inputs(s.inputs));
+  if (!s.warnings.empty()) text += fmt::format("  \"warnings\": {},\n", json_names(s.warnings));
   text += fmt::format("  \"kinds\": [\"{}\"],\n", fmt::join(names_of(s.kinds), "\", \""));
   if (s.measure)
     text += fmt::format("  \"measure\": {{\"warmup_s\": {}, \"until_s\": {}}},\n", json_number(s.measure->warmup_s),
@@ -87,12 +88,27 @@ std::string summary_json(const Summary& s) {
   return text + "\n  ]\n}\n";
 }
 
+namespace {
+
+/// What not every study has.
+std::string more_of_study(const StudySummary& s) {
+  std::string text;
+  if (!s.warnings.empty()) text += fmt::format("  \"warnings\": {},\n", json_names(s.warnings));
+  if (!s.findings.empty()) text += fmt::format("  \"findings\": {},\n", json_names(s.findings));
+  if (!s.saving.table.empty())
+    text += fmt::format("  \"saving\": {{\"table\": {}, \"column\": {}}},\n", json_string(s.saving.table),
+                        json_string(s.saving.column));
+  return text;
+}
+
+}  // namespace
+
 std::string study_json(const StudySummary& s) {
   std::string text = fmt::format(
       "{{\n  \"scenario\": {},\n  \"version\": {},\n  \"study\": {},\n  \"seed\": {},\n  \"repetitions\": {},\n  \"inputs\": "
-      "{},\n  \"notes\": [",
+      "{},\n{}  \"notes\": [",
       json_string(s.scenario), json_string(sim::program_version()), json_string(s.study), s.seed, s.repetitions,
-      json_inputs(s.inputs));
+      json_inputs(s.inputs), more_of_study(s));
   for (std::size_t n = 0; n < s.notes.size(); ++n) text += (n == 0 ? "" : ", ") + json_string(s.notes[n]);
   text += fmt::format("],\n  \"yardsticks\": {},\n  \"tables\": {{", json_names(s.yardsticks));
   bool first = true;
@@ -171,7 +187,7 @@ Tone tone_of(const SummaryRow& row, bool is_best) {
 }
 
 /// Money and limits: which policy to choose.
-std::string money_table(const Summary& s, const RunVerdict& judged, bool in_colour) {
+std::string money_table(const Summary& s, const RunVerdict& judged, const Screen& screen) {
   const bool where_both = shows_where_both_keep(s);
   Cells head{"policy", "cost, $", "profiling, $", "effective, $", "saving", "deadlines", "accuracy"};
   if (where_both) head.emplace_back("where both keep");
@@ -193,7 +209,7 @@ std::string money_table(const Summary& s, const RunVerdict& judged, bool in_colo
     if (where_both) rows.back().push_back(where_both_keep(row));
     rows.back().push_back(verdict(row, judged, is_of_queues(s.kinds)));
   }
-  return aligned(rows, left, in_colour ? tones : std::vector<Tone>());
+  return aligned(rows, left, screen.in_colour ? tones : std::vector<Tone>(), screen.width);
 }
 
 /// A ratio with its interval, or any other quantity; "(n)" behind it where it is over n jobs and not over all.
@@ -208,7 +224,7 @@ std::string cell(const SummaryRow& row, const MetricField& field) {
 }
 
 /// One of metric_columns(), in their order; with the time that policies took behind the last of those about policies.
-std::string metric_table(const Summary& s, const MetricColumns& columns, bool with_policy_time) {
+std::string metric_table(const Summary& s, const MetricColumns& columns, bool with_policy_time, std::size_t width) {
   std::vector<Cells> rows{{"policy"}};
   for (const MetricField* field : columns.fields) rows.front().emplace_back(field->heading);
   if (with_policy_time) rows.front().emplace_back("policy took");
@@ -221,7 +237,7 @@ std::string metric_table(const Summary& s, const MetricColumns& columns, bool wi
   std::vector<bool> left(rows.front().size(), false);
   left.front() = true;
   if (with_policy_time) left.back() = true;
-  return rows.size() > 1 ? aligned(rows, left) : std::string();
+  return rows.size() > 1 ? aligned(rows, left, {}, width) : std::string();
 }
 
 /// Tables of metrics, before the money of a queue study, whose policies cost the same by construction, and behind it otherwise.
@@ -229,11 +245,11 @@ struct MetricTables {
   std::string before, behind;
 };
 
-MetricTables metric_tables(const Summary& s) {
+MetricTables metric_tables(const Summary& s, std::size_t width) {
   MetricTables text;
   const MetricTable last_of_policies = s.kinds.configuration ? MetricTable::time : MetricTable::cluster;
   for (const MetricColumns& columns : metric_columns(s.kinds)) {
-    const std::string table = metric_table(s, columns, columns.table == last_of_policies);
+    const std::string table = metric_table(s, columns, columns.table == last_of_policies, width);
     if (table.empty()) continue;
     if (shows({.queue = true}, columns.table))
       text.before += table + "\n";
@@ -279,7 +295,7 @@ std::string measured(const Summary& s) {
 
 /// Whether this policy shows that the yardstick is no bound: it pays less, and breaks no more limits or pays for them as well.
 bool beats(const SummaryRow& row, const SummaryRow& yardstick) {
-  const auto is_less = [&](std::string_view field) { return row.of(field).mean < yardstick.of(field).mean * (1 - kSameCost); };
+  const auto is_less = [&](std::string_view field) { return row.of(field).mean < yardstick.of(field).mean * (1 - kSameFigure); };
   return is_less("effective_cost_usd") ||
          (is_less("cost_usd") && row.of("limits_broken").mean <= yardstick.of("limits_broken").mean);
 }
@@ -316,11 +332,11 @@ std::string billing_line(sim::Billing billing, double minimum_node_s) {
   return "";
 }
 
-std::string terminal_table(const Summary& s, bool in_colour) {
-  const MetricTables tables = metric_tables(s);
+std::string terminal_table(const Summary& s, const Screen& screen) {
+  const MetricTables tables = metric_tables(s, screen.width);
   const bool of_queues = is_of_queues(s.kinds);
   const RunVerdict judged = of_queues ? judge_completion(s) : s.verdict;
-  std::string text = tables.before + money_table(s, judged, in_colour) + tables.behind;
+  std::string text = tables.before + money_table(s, judged, screen) + tables.behind;
   if (const std::string choices = choices_text(s); !choices.empty()) text += "\n" + choices;
   double jobs = 0;
   for (const SummaryRow& row : s.rows)

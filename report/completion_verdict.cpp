@@ -34,17 +34,14 @@ std::vector<double> by_repetition(const SummaryRow& row, std::string_view field)
   return {};
 }
 
-/// Of one policy's numbers to another's, paired: -100 (1 - exp(mean log ratio)) with its own 95 % interval. NaN: no such ratio.
-Estimate changed_percent(const std::vector<double>& of, const std::vector<double>& from) {
-  std::vector<double> logs;
-  for (std::size_t r = 0; r < of.size(); ++r) {
-    const bool is_same = std::abs(of[r] - from[r]) <= kSameCost * std::abs(from[r]);
-    logs.push_back(is_same ? 0 : std::log(of[r] / from[r]));
-    if (!std::isfinite(logs.back())) return {sim::kNan, sim::kNan, sim::kNan};
-  }
-  const Estimate e = estimate(logs);
-  const auto percent = [](double log) { return 100 * std::expm1(log); };
-  return {percent(e.mean), percent(e.ci95_low), percent(e.ci95_high)};
+/// Of one policy's numbers to another's, paired, in percent; NaN: there is no such ratio.
+Estimate changed_percent(const SummaryRow& of, const SummaryRow& from, std::string_view field, Mean mean) {
+  const std::vector<double> mine = by_repetition(of, field), theirs = by_repetition(from, field);
+  for (std::size_t r = 0; r < mine.size(); ++r)
+    if (!std::isfinite(mine[r]) || !std::isfinite(theirs[r])) return {sim::kNan, sim::kNan, sim::kNan};
+  const Estimate ratio = ratio_of_means(mine, theirs, mean);
+  const auto percent = [](double value) { return 100 * (value - 1); };
+  return {percent(ratio.mean), percent(ratio.ci95_low), percent(ratio.ci95_high)};
 }
 
 /// "82 % [80, 84] less", or "the same".
@@ -56,10 +53,11 @@ std::string change_words(const Estimate& percent) {
 }
 
 /// "p95 12.1 h for 68.2 h (82 % less)"; empty where a policy has no such quantity.
-std::string beside(const char* what, const SummaryRow& row, const SummaryRow& reference, std::string_view field, Shown shown) {
+std::string beside(const char* what, const SummaryRow& row, const SummaryRow& reference, std::string_view field, Shown shown,
+                   Mean mean_of = Mean::arithmetic) {
   const double mine = row.of(field).mean, theirs = reference.of(field).mean;
   if (std::isnan(mine) || std::isnan(theirs)) return "";
-  const std::string change = change_words(changed_percent(by_repetition(row, field), by_repetition(reference, field)));
+  const std::string change = change_words(changed_percent(row, reference, field, mean_of));
   return fmt::format("{} {} for {}{}", what, text_of(shown, mine), text_of(shown, theirs),
                      change.empty() ? "" : fmt::format(" ({})", change));
 }
@@ -86,10 +84,9 @@ std::string other_quantities(const Summary& s, const RunVerdict& v, const std::s
   std::vector<std::string> parts{beside("p95", *row, *reference, "jct_p95_s", Shown::duration),
                                  beside("makespan", *row, *reference, "makespan_s", Shown::duration),
                                  deadlines_beside(*row, *reference)};
-  const Estimate dearer =
-      changed_percent(by_repetition(*row, "effective_cost_usd"), by_repetition(*reference, "effective_cost_usd"));
-  if (std::abs(dearer.mean) >= 0.05)
-    parts.push_back(beside("effective cost, $,", *row, *reference, "effective_cost_usd", Shown::money));
+  constexpr std::string_view kCost = "effective_cost_usd";
+  if (std::abs(changed_percent(*row, *reference, kCost, Mean::geometric).mean) >= 0.05)
+    parts.push_back(beside("effective cost, $,", *row, *reference, kCost, Shown::money, Mean::geometric));
   std::erase(parts, "");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
@@ -126,7 +123,7 @@ bool is_of_queues(const StudyKinds& kinds) { return kinds.queue && !kinds.config
 
 RunVerdict judge_completion(const Summary& s) {
   // The bound of what was never seen is of limits: whether a job finishes is seen.
-  VerdictInput input{.reference = s.verdict.reference, .is_exact = s.verdict.is_exact, .unit_share = 0};
+  VerdictInput input{.reference = s.verdict.reference, .mean = Mean::arithmetic, .is_exact = s.verdict.is_exact, .unit_share = 0};
   const SummaryRow* reference = row_of(s, s.verdict.reference);
   for (const SummaryRow& row : s.rows) {
     VerdictPolicy& policy = input.policies.emplace_back(VerdictPolicy{.name = row.policy, .is_yardstick = row.is_yardstick});

@@ -347,8 +347,9 @@ std::string utilization_json(const std::string& folder) {
                  const auto key = std::make_pair(std::string(row.text("policy")), std::string(row.text("pool")));
                  std::vector<StepSample<4>>& of_pool = samples[key];
                  if (of_pool.empty()) order.push_back(key);
-                 StepSample<4>& sample = of_pool.emplace_back();
-                 sample.time_s = row.date("time_s");
+                 const double time_s = row.date("time_s");  // of several decisions at one date the last holds
+                 if (of_pool.empty() || of_pool.back().time_s != time_s) of_pool.push_back({.time_s = time_s});
+                 StepSample<4>& sample = of_pool.back();
                  for (std::size_t q = 0; q < quantities.size(); ++q)
                    sample.values[q] = row.maybe_number(quantities[q]).value_or(0);
                });

@@ -163,8 +163,8 @@ std::vector<LeaderboardRow> rank(const std::vector<LeaderboardPolicy>& policies,
   return rows;
 }
 
-std::string leaderboard_text(const std::vector<LeaderboardRow>& rows, const std::string& reference) {
-  return aligned(cells_of(rows, reference), {true, true, false, false, false, false, false, true});
+std::string leaderboard_text(const std::vector<LeaderboardRow>& rows, const std::string& reference, std::size_t width) {
+  return aligned(cells_of(rows, reference), {true, true, false, false, false, false, false, true}, {}, width);
 }
 
 std::string leaderboard_markdown(const std::vector<LeaderboardRow>& rows, const std::string& reference) {

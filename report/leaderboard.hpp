@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/statistics.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::report {
 
@@ -52,7 +53,8 @@ double worlds_needed(double deviation, double step, double error);
 /// the normal's. Below, one world more or less changes all that is said of chance.
 double fewest_worlds(double error);
 
-std::string leaderboard_text(const std::vector<LeaderboardRow>& rows, const std::string& reference);
+std::string leaderboard_text(const std::vector<LeaderboardRow>& rows, const std::string& reference,
+                             std::size_t width = kTerminalWidth);
 std::string leaderboard_markdown(const std::vector<LeaderboardRow>& rows, const std::string& reference);
 
 }  // namespace rehearse::report

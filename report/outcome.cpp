@@ -207,6 +207,8 @@ ScheduleMetrics schedule_metrics(const RunOutcome& run, const RunOutcome& refere
   }
   return {.jct_speedup = mine_s > 0 && theirs_s > 0 ? theirs_s / mine_s : kNan,
           .speedup_jobs = both,
+          .both_mean_s = mine_s / both,
+          .reference_both_mean_s = theirs_s / both,
           .fairness_rho_worst = worst,
           .fairness_rho_above_1 = rhos > 0 ? above_1 / rhos : kNan,
           .fairness_jobs = finished};

@@ -121,11 +121,12 @@ double finish_time_rho(const JobOutcome& job, const JobOutcome& in_reference, do
 
 /// What needs another policy's schedule of the same jobs. NaN: over no jobs.
 struct ScheduleMetrics {
-  double jct_speedup;           ///< the baseline's mean completion time over this one's, of the jobs that both finish
-  double speedup_jobs;          ///< those
-  double fairness_rho_worst;    ///< of the jobs that finish
-  double fairness_rho_above_1;  ///< share of the jobs that could run alone; those that never finish are above 1
-  double fairness_jobs;         ///< that finish and could run alone
+  double jct_speedup;   ///< the baseline's mean completion time over this one's, of the jobs that both finish
+  double speedup_jobs;  ///< those
+  double both_mean_s, reference_both_mean_s;  ///< their mean completion times under either
+  double fairness_rho_worst;                  ///< of the jobs that finish
+  double fairness_rho_above_1;                ///< share of the jobs that could run alone; those that never finish are above 1
+  double fairness_jobs;                       ///< that finish and could run alone
 };
 ScheduleMetrics schedule_metrics(const RunOutcome& run, const RunOutcome& reference);
 

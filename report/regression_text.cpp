@@ -236,12 +236,12 @@ bool has_alarm(const std::vector<ScenarioFindings>& scenarios) {
                      [](const ScenarioFindings& s) { return !s.alarms.empty() || (s.new_fails && !s.new_policies.empty()); });
 }
 
-std::string regression_text(const std::vector<ScenarioFindings>& scenarios) {
+std::string regression_text(const std::vector<ScenarioFindings>& scenarios, std::size_t width) {
   std::string text;
   for (const ScenarioFindings& s : scenarios)
     if (!s.scenario_changes.empty()) text += other_scenario(s) + "\n\n";
   const std::vector<Row> rows = rows_that_differ(scenarios);
-  if (rows.size() > 1) text += aligned(rows, {true, true, true, false, false, false, false, false, true}) + "\n";
+  if (rows.size() > 1) text += aligned(rows, {true, true, true, false, false, false, false, false, true}, {}, width) + "\n";
   for (const ScenarioFindings& s : scenarios)
     for (std::size_t a = 0; a < s.alarms.size(); ++a) {
       const std::vector<std::string> lines = lines_about(s, a);

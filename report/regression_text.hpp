@@ -6,6 +6,7 @@
 
 #include "report/job_changes.hpp"
 #include "report/regression.hpp"
+#include "report/table.hpp"
 
 namespace rehearse::report {
 
@@ -45,7 +46,7 @@ ScenarioFindings compare_folders(const FolderPair& folders, const std::vector<Me
 bool has_alarm(const std::vector<ScenarioFindings>& scenarios);
 
 /// For a terminal: what is not the same, then each alarm with the jobs and decisions behind it.
-std::string regression_text(const std::vector<ScenarioFindings>& scenarios);
+std::string regression_text(const std::vector<ScenarioFindings>& scenarios, std::size_t width = kTerminalWidth);
 /// The same as Markdown, for a comment on a change.
 std::string regression_markdown(const std::vector<ScenarioFindings>& scenarios);
 /// A test case for each policy, a suite for each scenario, as most CI systems read them.

@@ -34,10 +34,33 @@ Estimate estimate(std::span<const double> values) {
   return {m, m - half, m + half};
 }
 
-Estimate estimate_of_ratios(std::span<const double> values) {
-  std::vector<double> logarithms;
-  for (const double value : values) logarithms.push_back(std::log(value));
-  const Estimate e = estimate(logarithms);
+bool is_same_figure(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= kSameFigure * std::max(std::abs(a), std::abs(b));
+}
+
+std::vector<double> log_ratios(std::span<const double> of, std::span<const double> over, Mean mean_of) {
+  std::vector<double> logs, same(of.begin(), of.end());
+  for (std::size_t r = 0; r < same.size(); ++r)
+    if (is_same_figure(of[r], over[r])) same[r] = over[r];
+  const double mine = mean(same), theirs = mean(over);
+  for (std::size_t r = 0; r < same.size(); ++r) {
+    if (mean_of == Mean::geometric)
+      logs.push_back(same[r] == over[r] ? 0 : same[r] > 0 && over[r] > 0 ? std::log(same[r] / over[r]) : kNan);
+    else
+      logs.push_back(mine > 0 && theirs > 0 ? std::log(mine / theirs) + (same[r] / mine - over[r] / theirs) : kNan);
+  }
+  return logs;
+}
+
+Estimate ratio_of_means(std::span<const double> of, std::span<const double> over, Mean mean) {
+  std::vector<double> mine, theirs;  // of pairs of which both are known
+  for (std::size_t r = 0; r < of.size(); ++r) {
+    if (std::isnan(of[r]) || std::isnan(over[r])) continue;
+    mine.push_back(of[r]);
+    theirs.push_back(over[r]);
+  }
+  if (mine.size() == 1 && theirs[0] > 0) return {mine[0] / theirs[0], kNan, kNan};
+  const Estimate e = estimate(log_ratios(mine, theirs, mean));
   return {std::exp(e.mean), std::exp(e.ci95_low), std::exp(e.ci95_high)};
 }
 

@@ -19,8 +19,22 @@ struct Estimate {
   double ci95_high;
 };
 Estimate estimate(std::span<const double> values);
-/// Of ratios: the geometric mean, and the interval of its logarithm.
-Estimate estimate_of_ratios(std::span<const double> values);
+/// Which mean of the repetitions stands for a policy.
+enum class Mean {
+  arithmetic,  ///< of completion times, and of all else that is printed as such a mean
+  geometric    ///< of money: what is saved is a ratio of costs
+};
+/// Figures that differ by less, relatively, are the same: what is left is rounding.
+inline constexpr double kSameFigure = 1e-6;
+/// Whether two figures differ by rounding alone. Two that are undefined (NaN) are the same.
+bool is_same_figure(double a, double b);
+
+/// Numbers, one a pair, whose mean is the logarithm of one sample's mean over the other's. Geometric: the logarithms of the
+/// ratios. Arithmetic: each deviates by what its pair adds to the error of the ratio (Cochran, Sampling Techniques, 1977,
+/// section 6.4). Equal but for rounding is equal; NaN where there is no such ratio.
+std::vector<double> log_ratios(std::span<const double> of, std::span<const double> over, Mean mean);
+/// One sample's mean over another's, paired, with its 95 % interval. NaN where there is no such ratio.
+Estimate ratio_of_means(std::span<const double> of, std::span<const double> over, Mean mean);
 
 using sim::quantile;
 

@@ -29,10 +29,12 @@ struct Table {
 void write_csv(const std::string& path, const Table& table);
 /// A JSON list with an object for each row.
 std::string table_json(const Table& table);
+inline constexpr std::size_t kTerminalWidth = 100;  ///< where nobody says otherwise
+
 /// For a terminal; empty when the table is only written.
-std::string table_text(const Table& table);
+std::string table_text(const Table& table, std::size_t width = kTerminalWidth);
 /// The same without its title.
-std::string aligned(const Table& table);
+std::string aligned(const Table& table, std::size_t width = kTerminalWidth);
 
 /// What a line on a terminal says by its colour; its words say it too.
 enum class Tone : std::uint8_t { plain, best, failed, broken };
@@ -42,13 +44,12 @@ std::string painted(std::string_view text, Tone tone);
 /// The sequences that painted() puts into a text: a terminal may get these as they are.
 const std::vector<std::string_view>& colour_sequences();
 
-inline constexpr std::size_t kTerminalWidth = 100;
-
 /// Rows of text in columns, a line under the first row. Columns are flush right unless `left` says otherwise. A row with fewer
-/// cells than the first does not widen its columns. What is wider than a terminal goes on in further blocks below, each of which
-/// begins with the first column; rows with fewer cells stand in the first alone. `tones`: of each row; empty: all plain.
+/// cells than the first does not widen its columns. What is wider than `width` goes on in further blocks below, each of which
+/// has the columns that tell the rows apart, if three quarters of the width hold them, else the first. Rows with fewer cells stand
+/// in the first block alone. `tones`: of each row; empty: all plain.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& left,
-                    const std::vector<Tone>& tones = {});
+                    const std::vector<Tone>& tones = {}, std::size_t width = kTerminalWidth);
 
 /// A number in JSON: null when it is not finite.
 std::string json_number(double value);

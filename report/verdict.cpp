@@ -43,12 +43,6 @@ double first_that(double now, const std::function<bool(double)>& decides) {
   return high;
 }
 
-/// Of two costs; rounding apart. NaN where there is no such ratio.
-double log_ratio(double cost, double other) {
-  if (!std::isnan(cost) && is_same_figure(cost, other)) return 0;
-  return cost > 0 && other > 0 ? std::log(cost / other) : kNan;
-}
-
 class VerdictJudge {
  public:
   explicit VerdictJudge(const VerdictInput& input) : input_(input) {
@@ -132,11 +126,14 @@ class VerdictJudge {
     for (std::size_t r = 0; r < values.size(); ++r) values[r] -= reference_->repetitions[r].broken_share;
     return values;
   }
+  /// Of a policy's costs to another's, by the input's mean.
   std::vector<double> log_ratios(const VerdictPolicy& policy, const VerdictPolicy& other) const {
-    std::vector<double> values;
-    for (std::size_t r = 0; r < policy.repetitions.size(); ++r)
-      values.push_back(log_ratio(policy.repetitions[r].effective_cost_usd, other.repetitions[r].effective_cost_usd));
-    return values;
+    const auto costs = [](const VerdictPolicy& p) {
+      std::vector<double> values;
+      for (const VerdictFigures& figures : p.repetitions) values.push_back(figures.effective_cost_usd);
+      return values;
+    };
+    return report::log_ratios(costs(policy), costs(other), input_.mean);
   }
 
   Outcome judge_outcome() {
@@ -193,7 +190,7 @@ class VerdictJudge {
   Standing compare_with_best(const VerdictPolicy& best, std::size_t p) {
     const Spread more = spread(log_ratios(given(p), best));  // at least 0, but for rounding
     const double half = half_width(more.deviation, repetitions(), verdict_.comparisons);
-    const auto is_dearer = [&](double h) { return more.mean - h > kSameCost; };
+    const auto is_dearer = [&](double h) { return more.mean - h > kSameFigure; };
     const auto is_level = [&](double h) {
       return more.mean + h <= std::log1p(kLevelMargin) && more.mean - h >= std::log1p(-kLevelMargin);
     };
@@ -212,7 +209,7 @@ class VerdictJudge {
   bool is_surely_dearer(std::size_t p) const {
     if (given(p).is_yardstick || is_reference(p)) return false;
     const Spread more = spread(log_ratios(given(p), *reference_));
-    return more.mean - half_width(more.deviation, repetitions(), verdict_.comparisons) > kSameCost;
+    return more.mean - half_width(more.deviation, repetitions(), verdict_.comparisons) > kSameFigure;
   }
 
   Outcome judge_costs() {
@@ -235,7 +232,8 @@ class VerdictJudge {
     if (contestants.empty() || (someone_keeps && is_reference_alone)) return Outcome::no_cost;
     std::size_t best = contestants.front();
     for (const std::size_t p : contestants)  // the reference among equals, then the first
-      if (const double m = spread(log_ratios(given(p), given(best))).mean; m < -kSameCost || (m <= kSameCost && is_reference(p)))
+      if (const double m = spread(log_ratios(given(p), given(best))).mean;
+          m < -kSameFigure || (m <= kSameFigure && is_reference(p)))
         best = p;
     verdict_.best = given(best).name;
     bool is_decided = true;
@@ -281,10 +279,6 @@ double upper_bound(double mean, double deviation, double repetitions, double err
   const double seen =
       deviation == 0 ? 0 : sim::student_upper_quantile(error, repetitions - 1) * deviation / std::sqrt(repetitions);
   return std::min(1.0, mean + unseen + std::hypot(unseen, seen));
-}
-
-bool is_same_figure(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= kSameCost * std::max(std::abs(a), std::abs(b));
 }
 
 double lower_bound(double mean, double deviation, double repetitions, double error, double unit_share) {

@@ -16,10 +16,6 @@ namespace rehearse::report {
 inline constexpr double kBrokenMargin = 0.01;
 /// Costs that differ by less are level.
 inline constexpr double kLevelMargin = 0.01;
-/// Costs that differ by less, relatively, are the same: what is left is rounding.
-inline constexpr double kSameCost = 1e-6;
-/// Whether two figures differ by rounding alone. Two that are undefined (NaN) are the same.
-bool is_same_figure(double a, double b);
 /// Of all that a verdict claims of limits together; and of all that it claims of costs.
 inline constexpr double kVerdictError = 0.05;
 /// Repetitions more than this are not counted out.
@@ -28,7 +24,7 @@ inline constexpr double kMostRepetitions = 1e5;
 /// A policy in one repetition, paired with the others' of the same repetition.
 struct VerdictFigures {
   double broken_share = 0;  ///< of the jobs: those with a broken limit, failed and rejected ones included; NaN: no job counts
-  double effective_cost_usd = 0;  ///< NaN: a job's limits are broken whose reference cost is null
+  double effective_cost_usd = 0;  ///< or what stands in its place; NaN: a job's limits are broken whose reference cost is null
   double jobs = 0;                ///< that count; 0: unsaid
 };
 
@@ -42,7 +38,8 @@ struct VerdictPolicy {
 
 struct VerdictInput {
   std::vector<VerdictPolicy> policies;
-  std::string reference;  ///< one of them, fixed beforehand
+  std::string reference;        ///< one of them, fixed beforehand
+  Mean mean = Mean::geometric;  ///< of the costs over repetitions: what ranks policies is what is printed
   /// Nothing was drawn by chance, or nothing that another repetition would draw anew: figures are exact, one repetition suffices.
   bool is_exact = false;
   /// The largest share of a repetition's jobs that one draw of chance can move together (a model's, whose true parameters are

@@ -141,15 +141,15 @@ std::string repetitions_more_words(double n) {
   return fmt::format("about {:.0f} repetition{} more", n, n == 1 ? "" : "s");
 }
 
-std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks) {
+std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks, std::size_t width) {
   Table marked = table;
   const auto column =
       std::find_if(table.columns.begin(), table.columns.end(), [](const Column& c) { return c.name == "policy"; });
-  if (column == table.columns.end()) return table_text(table);
+  if (column == table.columns.end()) return table_text(table, width);
   for (std::vector<Cell>& row : marked.rows)
     if (auto* policy = std::get_if<std::string>(&row[static_cast<std::size_t>(column - table.columns.begin())]))
       *policy = shown_name(*policy, std::find(yardsticks.begin(), yardsticks.end(), *policy) != yardsticks.end());
-  return table_text(marked);
+  return table_text(marked, width);
 }
 
 std::string verdict_sentence(const RunVerdict& v) {
@@ -241,6 +241,10 @@ std::string_view name_of(Population population) {
 }
 
 std::string population_line(const Summary& s) {
+  if (s.verdict.is_exact && s.replays_recorded)
+    return s.repetitions > 1
+               ? "Nothing is left to chance: repetitions do not differ. Jobs run for as long as they were recorded to."
+               : "Nothing is left to chance. Jobs run for as long as they were recorded to.";
   if (s.verdict.is_exact)
     return s.repetitions > 1 ? "Nothing is left to chance: repetitions do not differ, figures are exact for these jobs."
                              : "Every error of the world is 0: figures are exact for these jobs.";

@@ -90,6 +90,9 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
                           .billing = scenario.costs.billing,
                           .minimum_node_s = scenario.costs.minimum_node_s,
                           .kinds = kinds_of(scenario),
+                          .replays_recorded = std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
+                                                          [](const sim::Job& job) { return job.work == sim::Work::rigid; }),
+                          .warnings = scenario.warnings,
                           .inputs = scenario.inputs,
                           .rows = report::compare(runs.results, scenario.baseline),
                           .measure = scenario.measure,
@@ -199,8 +202,12 @@ class Runner {
       return scenario_.repetitions > 1 ? fmt::format("{} {}", scenario_.policies[task.policy].name, task.repetition)
                                        : scenario_.policies[task.policy].name;
     };
-    ProgressBar bar(
-        {.wanted = options_.progress && !options_.watch, .tasks = runs_.tasks.size(), .parts_a_task = jobs, .name = name});
+    ProgressBar bar({.wanted = options_.progress && !options_.watch,
+                     .tasks = runs_.tasks.size(),
+                     .parts_a_task = jobs,
+                     .name = name,
+                     .kind = [&](std::size_t task) { return runs_.tasks[task].policy; },
+                     .at_once = static_cast<std::size_t>(processes_of(options_))});
     WatchBoard board(options_.watch, runs_.tasks.size(), jobs, name);
     SlowAnswers slow({.tasks = runs_.tasks.size(),
                       .after_s = options_.slow_answer_s,
@@ -210,7 +217,7 @@ class Runner {
     for (const int task : waiting_) waits[static_cast<std::size_t>(task)] = true;
     for (std::size_t task = 0; task < runs_.tasks.size(); ++task) {
       if (waits[task]) continue;
-      bar.ended(task);
+      bar.kept(task);
       board.ended(task);
     }
     const auto task_of = [&](int started) { return waiting_[static_cast<std::size_t>(started)]; };

@@ -73,6 +73,7 @@ class Contributions final : public Study {
       for (const Parts& parts : all) add_rows(parts, runs.results, table, result);
     }
     result.tables.push_back(std::move(table));
+    result.saving = {.table = "contributions", .column = "in_turn_percent"};
     return result;
   }
 

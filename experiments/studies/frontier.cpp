@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "experiments/studies/studies.hpp"
 #include "report/statistics.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/base/text.hpp"
 #include "sim/io/csv.hpp"
 
 namespace rehearse::scenarios {
@@ -194,9 +196,13 @@ class Frontier final : public Study {
                               static_cast<double>(std::count(marks.begin(), marks.end(), true)),
                               saving_percent(found, outcomes, baseline)});
     }
+    if (!claims_.empty()) {
+      add_findings(found, result);
+      result.tables.push_back(claims_table(found));
+    }
     result.tables.push_back(cost_table(found));
     result.tables.push_back(std::move(summary));
-    if (!claims_.empty()) result.tables.push_back(claims_table(found));
+    result.saving = {.table = "policies", .column = "saving_percent"};
     result.tables.push_back(savings_table(found));
     result.tables.push_back(std::move(all));
   }
@@ -210,6 +216,35 @@ class Frontier final : public Study {
                           .cost_usd = outcomes[i].mean_cost_usd(),
                           .kept = outcomes[i].keeps()});
     return points;
+  }
+
+  static std::size_t index_of(const Found& found, const std::string& policy) {
+    return static_cast<std::size_t>(std::find(found.policies.begin(), found.policies.end(), policy) - found.policies.begin());
+  }
+
+  /// A sentence for each claim, over the points of all jobs.
+  void add_findings(const Found& found, StudyResult& result) const {
+    for (const Claim& claim : claims_) {
+      const std::size_t policy = index_of(found, claim.policy), over = index_of(found, claim.over);
+      std::string of_it = "one of them failed";
+      if (policy < found.policies.size() && over < found.policies.size()) {
+        std::vector<FrontierPoint> points, others;
+        for (std::size_t j = 0; j < found.workloads.size(); ++j) {
+          std::ranges::move(points_of(found, found.outcomes[policy], j), std::back_inserter(points));
+          std::ranges::move(points_of(found, found.outcomes[over], j), std::back_inserter(others));
+        }
+        const PairedSaving saving = paired_saving(points, others);
+        of_it = saving.points == 0
+                    ? "there is no point where both keep the limits"
+                    : fmt::format(
+                          "here at most {:.1f} %, in the median {:.1f} % [{:.1f}, {:.1f}], over the {} where both keep the "
+                          "limits",
+                          saving.largest_percent, saving.median_percent, saving.median_ci95_low, saving.median_ci95_high,
+                          sim::counted(saving.points, "point"));
+      }
+      result.findings.push_back(
+          fmt::format("{} over {}: claimed to save up to {:g} %; {}.", claim.policy, claim.over, claim.percent, of_it));
+    }
   }
 
   /// A row for each claim and job.
@@ -226,11 +261,8 @@ class Frontier final : public Study {
                                     {"median_percent", "median, %", "{:.1f}"},
                                     {"median_ci95_low", "from", "{:.1f}"},
                                     {"median_ci95_high", "to", "{:.1f}"}}};
-    const auto index_of = [&](const std::string& policy) {
-      return static_cast<std::size_t>(std::find(found.policies.begin(), found.policies.end(), policy) - found.policies.begin());
-    };
     for (const Claim& claim : claims_) {
-      const std::size_t policy = index_of(claim.policy), over = index_of(claim.over);
+      const std::size_t policy = index_of(found, claim.policy), over = index_of(found, claim.over);
       if (policy == found.policies.size() || over == found.policies.size()) continue;  // it failed
       for (std::size_t j = 0; j < found.workloads.size(); ++j) {
         const PairedSaving saving =

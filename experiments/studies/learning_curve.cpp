@@ -28,6 +28,7 @@ class LearningCurve final : public Study {
       }
     }
     result.tables.push_back(std::move(table));
+    result.saving = {.table = "learning", .column = "saving_percent"};
     result.notes.emplace_back(
         "Break-even: over how many jobs of a model its profiling must be spread until the policy costs what the baseline does; "
         "\"-\" "

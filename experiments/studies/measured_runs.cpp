@@ -100,6 +100,7 @@ class MeasuredRuns final : public Study {
     StudyResult result;
     result.tables.push_back(scores(scenario, jobs, choices));
     result.tables.push_back(scores_by_limits(jobs, choices));
+    result.saving = {.table = "measured-runs", .column = "saving_percent"};
     const policies::TableOption& fixed = table_.options()[jobs.question.fixed_option];
     result.notes = {
         fmt::format("{} jobs: {} tasks x {} floors x {} deadlines, less {} that no option keeps; {} options; {} repetitions.",

@@ -36,7 +36,7 @@ class Spot final : public Study {
     const std::vector<std::string> names = spot_policy_names(question_.ablations, question_.bound);
     std::vector<SpotVariant> variants;
     for (std::size_t f = 0; f < texts.size(); ++f) gather(texts[f], f, names.size(), variants);
-    StudyResult result{.tables = spot_tables(variants, names)};
+    StudyResult result{.tables = spot_tables(variants, names), .saving = {.table = "spot", .column = "saving_usd"}};
     result.notes.emplace_back(
         "saving: on uniform-progress, from the lower bound of its 95 % interval (paired by job; windows of one series overlap). "
         "gap: (uniform-progress - policy) /\n(uniform-progress - omniscient). cheaper in: settings whose interval lies above 0. "

@@ -101,7 +101,10 @@ report::StudySummary run_study(Scenario& scenario, const RunOptions& options, bo
                                .study = scenario.study_name,
                                .seed = scenario.seed,
                                .repetitions = scenario.repetitions,
+                               .warnings = scenario.warnings,
                                .inputs = scenario.inputs,
+                               .findings = std::move(result.findings),
+                               .saving = std::move(result.saving),
                                .tables = std::move(result.tables),
                                .notes = std::move(result.notes)};
   for (const policies::PolicySpec& spec : scenario.policies)

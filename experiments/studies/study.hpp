@@ -17,7 +17,9 @@ struct StudyResult {
   std::vector<report::Table> tables;
   std::vector<std::string> notes;  ///< what to know about the tables, a line each
   std::vector<report::NamedFigure> figures;
-  bool policy_failed = false;  ///< some policy failed: the exit status says so
+  std::vector<std::string> findings = {};  ///< what was found, a sentence each: before the tables
+  report::SavingColumn saving = {};        ///< what the study says of savings, where it does
+  bool policy_failed = false;              ///< some policy failed: the exit status says so
 };
 
 class Study : public StudyParameters {

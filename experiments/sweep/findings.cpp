@@ -74,6 +74,7 @@ report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const 
   const report::VerdictTerms terms = verdict_terms(scenario);
   report::VerdictInput input{.policies = {},
                              .reference = terms.reference,
+                             .mean = of_queues ? report::Mean::arithmetic : report::Mean::geometric,
                              .is_exact = terms.is_exact,
                              .unit_share = of_queues ? 0 : terms.unit_share,
                              .has_limits = terms.has_limits};
@@ -114,17 +115,18 @@ std::string shown_value(const std::string& json) {
   return document.root().is_number() ? fmt::format("{:.6g}", document.root().number()) : json;
 }
 
-/// Where repetitions do not show who keeps limits: the cheapest by its mean of those that break no more of them than the
-/// reference by theirs. The verdict beside it says that it is undecided.
+/// Where repetitions do not show who keeps limits: the cheapest by the verdict's mean of those that break no more of them than
+/// the reference by theirs. The verdict beside it says that it is undecided.
 std::string best_by_means(const report::VerdictInput& input) {
   struct Means {
     double broken = 0, cost = 0;
   };
-  const auto means = [](const report::VerdictPolicy& policy) {
+  const auto means = [&](const report::VerdictPolicy& policy) {
     Means sum;
     for (const report::VerdictFigures& figures : policy.repetitions) {
       sum.broken += figures.broken_share;
-      sum.cost += figures.effective_cost_usd;
+      const double cost = figures.effective_cost_usd;
+      sum.cost += input.mean == report::Mean::geometric ? std::log(cost) : cost;
     }
     const auto n = static_cast<double>(policy.repetitions.size());
     return Means{sum.broken / n, sum.cost / n};

@@ -58,10 +58,17 @@ bool is_yardstick(const PolicySpec& spec) {
          is_yardstick(threads_strategies(), spec.threads) || is_yardstick(queue_strategies(), spec.queue);
 }
 
-bool may_preempt(const StrategyChoice& queue) {
+namespace {
+
+bool answers(const StrategyChoice& queue, bool (*QueueEntry::*question)(const Parameters&)) {
   const QueueEntry* entry = queue.outside != nullptr ? nullptr : find_strategy(queue_strategies(), queue.name);
-  return entry != nullptr && entry->preempts != nullptr && entry->preempts(Parameters(entry->parameters, queue.parameters));
+  return entry != nullptr && entry->*question != nullptr && (entry->*question)(Parameters(entry->parameters, queue.parameters));
 }
+
+}  // namespace
+
+bool may_preempt(const StrategyChoice& queue) { return answers(queue, &QueueEntry::preempts); }
+bool reads_limits(const StrategyChoice& queue) { return answers(queue, &QueueEntry::reads_limits); }
 
 void Bundle::make_configure(const OutsideInputs& outside) {
   const StrategyChoice& choice = spec_.configure;

@@ -67,6 +67,8 @@ struct PolicySpec {
 bool is_yardstick(const PolicySpec& spec);
 /// May this queue stop running jobs? Of one that is made elsewhere nothing is known: no.
 bool may_preempt(const StrategyChoice& queue);
+/// Does it go by users' time limits? Of one that is made elsewhere nothing is known: no.
+bool reads_limits(const StrategyChoice& queue);
 
 struct BundleInputs {
   const sim::Cluster* cluster = nullptr;

@@ -58,6 +58,10 @@ struct PlaceEntry : StrategyEntry {
 struct QueueEntry : DecisionEntry<sim::Queue> {
   /// May it stop running jobs, with these parameters? Null: never.
   bool (*preempts)(const Parameters&) = nullptr;
+  /// Does it go by users' time limits, with these parameters? Null: never.
+  bool (*reads_limits)(const Parameters&) = nullptr;
+  bool resizes = false;         ///< chooses among the entries of each job's menu
+  std::string without_sizes{};  ///< of such a one: the queue that it acts as where each menu has one entry; empty: none
 };
 
 template <class Entry>

@@ -27,16 +27,26 @@ using Declared = std::vector<ParameterDeclaration>;
 constexpr const char* kPlacement = "placement";
 constexpr const char* kDurations = "durations";
 constexpr const char* kPreempt = "preempt";
+constexpr const char* kBackfill = "backfill";
 constexpr const char* kDepth = "depth";
 constexpr const char* kMeasure = "measure";
 constexpr const char* kSpare = "spare";
 constexpr const char* kStrict = "consolidated-strict";
 
-/// A discipline with the parameter "preempt" stops running jobs where that says so; others do not.
+bool goes_by_user(const Parameters& p) { return p.text(kDurations) == "user"; }
+
+/// A discipline with the parameter "preempt" stops running jobs where that says so; others do not. One with "durations" goes by
+/// time limits where that says so; if it has "backfill" too, only while it backfills.
 QueueEntry queue_entry(std::string name, std::string help, Made (*make)(const Parameters&), Declared parameters) {
   QueueEntry entry{decision_entry<sim::Queue>(std::move(name), std::move(help), make, std::move(parameters))};
-  const auto is_preempt = [](const ParameterDeclaration& declared) { return declared.name == kPreempt; };
-  if (std::ranges::any_of(entry.parameters, is_preempt)) entry.preempts = [](const Parameters& p) { return p.flag(kPreempt); };
+  const auto takes = [&](const char* parameter) {
+    return std::ranges::any_of(entry.parameters,
+                               [&](const ParameterDeclaration& declared) { return declared.name == parameter; });
+  };
+  if (takes(kPreempt)) entry.preempts = [](const Parameters& p) { return p.flag(kPreempt); };
+  if (takes(kDurations)) entry.reads_limits = goes_by_user;
+  if (takes(kDurations) && takes(kBackfill))
+    entry.reads_limits = [](const Parameters& p) { return p.flag(kBackfill) && goes_by_user(p); };
   return entry;
 }
 
@@ -243,7 +253,7 @@ Declared slurm_parameters() {
   return {
       seconds_between("interval_s", 1, "between two passes through the queue: what has changed is looked at then"),
       phase_parameter("phase_s", "a date of a pass: others lie whole intervals from it"),
-      {.name = "backfill", .fallback = false, .help = "sched/backfill beside the passes, not sched/builtin alone"},
+      {.name = kBackfill, .fallback = false, .help = "sched/backfill beside the passes, not sched/builtin alone"},
       seconds_between("backfill_interval_s", 30, "bf_interval: between two plans"),
       phase_parameter("backfill_phase_s", "a date of a plan: others lie whole intervals from it"),
       whole_seconds("resolution_s", 60, "bf_resolution: reservations begin and end on its multiples"),
@@ -276,7 +286,7 @@ Declared slurm_parameters() {
 Made make_slurm(const Parameters& p) {
   return std::make_unique<Slurm>(SlurmParameters{.interval_s = p.number("interval_s"),
                                                  .phase_s = p.number("phase_s"),
-                                                 .backfill = p.flag("backfill"),
+                                                 .backfill = p.flag(kBackfill),
                                                  .backfill_interval_s = p.number("backfill_interval_s"),
                                                  .backfill_phase_s = p.number("backfill_phase_s"),
                                                  .resolution_s = p.number("resolution_s"),
@@ -396,16 +406,21 @@ QueueEntry elastic_entry(std::string name, std::string help, double round_s) {
     parameters.push_back(
         {.name = "power", .fallback = 1.0, .help = "p of the mean of speedup^-p that is made small", .low = 0.01, .high = 1});
   // Jobs of one configuration, which cannot be resized, it leaves running.
-  return queue_entry(std::move(name), std::move(help), make, std::move(parameters));
+  QueueEntry entry = queue_entry(std::move(name), std::move(help), make, std::move(parameters));
+  entry.resizes = true;
+  entry.without_sizes = "fifo";
+  return entry;
 }
 
 QueueEntry elastic_admission_entry() {
   const auto make = [](const Parameters& p) -> std::unique_ptr<sim::Queue> {
     return std::make_unique<Slots>(SlotParameters{.slot_s = p.number("slot_s")});
   };
-  return preempting_entry("elastic-admission",
-                          "resizes jobs in slots to the least that keeps deadlines, rejects others (ElasticFlow, ASPLOS 2023)",
-                          make, {slot_parameter()});
+  QueueEntry entry = preempting_entry(
+      "elastic-admission", "resizes jobs in slots to the least that keeps deadlines, rejects others (ElasticFlow, ASPLOS 2023)",
+      make, {slot_parameter()});
+  entry.resizes = true;
+  return entry;
 }
 
 QueueEntry elastic_edf_entry() {
@@ -414,13 +429,16 @@ QueueEntry elastic_edf_entry() {
         SlotParameters{.discipline = p.text("size") == "largest" ? SlotDiscipline::edf_largest : SlotDiscipline::edf_quickest,
                        .slot_s = p.number("slot_s")});
   };
-  return preempting_entry("elastic-edf", "earliest deadline first, each job on as many devices as it can have", make,
-                          {{.name = "size",
-                            .fallback = std::string("quickest"),
-                            .help = "the most that a job is given: the largest of its menu, or the largest that is quicker than "
-                                    "all smaller ones",
-                            .choices = {"quickest", "largest"}},
-                           slot_parameter()});
+  QueueEntry entry =
+      preempting_entry("elastic-edf", "earliest deadline first, each job on as many devices as it can have", make,
+                       {{.name = "size",
+                         .fallback = std::string("quickest"),
+                         .help = "the most that a job is given: the largest of its menu, or the largest that is quicker than "
+                                 "all smaller ones",
+                         .choices = {"quickest", "largest"}},
+                        slot_parameter()});
+  entry.resizes = true;
+  return entry;
 }
 
 QueueEntry gavel_entry() {

@@ -167,19 +167,36 @@ struct Bounds {
   double low = std::numeric_limits<double>::infinity(), high = 0;
 };
 
+bool is_of_x(Style style, std::size_t column) {
+  if (is_box(style)) return column < 2;
+  return column == 0 || (style == Style::cross && (column == 2 || column == 3));
+}
+
 /// Of the positive numbers in these columns of the rows: what a logarithmic axis must hold.
 Bounds bounds_of(const Figure& figure, bool of_x) {
   Bounds bounds;
   for (const Series& series : figure.series) {
     for (const std::vector<double>& row : series.rows)
       for (std::size_t c = 0; c < coordinates(series.style, row.size()); ++c) {
-        const bool is_x = is_box(series.style) ? c < 2 : c == 0 || (series.style == Style::cross && (c == 2 || c == 3));
-        if (is_x != of_x || !(row[c] > 0) || !std::isfinite(row[c])) continue;
+        if (is_of_x(series.style, c) != of_x || !(row[c] > 0) || !std::isfinite(row[c])) continue;
         bounds.low = std::min(bounds.low, row[c]);
         bounds.high = std::max(bounds.high, row[c]);
       }
   }
   return bounds;
+}
+
+/// A bound that would cut a mean or its whisker gives way: gnuplot then bounds the axis by the data.
+void free_whiskers(Axis& axis, const Figure& figure, bool of_x) {
+  for (const Series& series : figure.series) {
+    if (series.style != Style::error_line && series.style != Style::bars && series.style != Style::cross) continue;
+    for (const std::vector<double>& row : series.rows)
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (is_of_x(series.style, c) != of_x || !std::isfinite(row[c])) continue;
+        if (axis.low && row[c] < *axis.low) axis.low.reset();
+        if (axis.high && row[c] > *axis.high) axis.high.reset();
+      }
+  }
 }
 
 /// From 0.0001 to 100000 numbers stand as they are; an axis with others has them all as powers of ten, "2e5".
@@ -459,6 +476,8 @@ std::string plot_name(std::string_view stem) {
 
 std::string gnuplot_script(const Figure& figure, const PlotSetting& setting) {
   Axis x = figure.x, y = figure.y;
+  free_whiskers(x, figure, true);
+  free_whiskers(y, figure, false);
   tighten(x, bounds_of(figure, true));
   tighten(y, bounds_of(figure, false));
   Axis reach = y;  // of an axis that gnuplot bounds by the data

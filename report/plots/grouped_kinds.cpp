@@ -34,17 +34,22 @@ std::string swept_column(const PlotRequest& request, const std::string& wish, st
                          .found = request.results.front()});
 }
 
-/// Rows, and of each the number that is drawn: the column's, or the reference policy's over it.
+/// Rows, and of each the number that is drawn, or what the reference policy's is held against.
 struct Observed {
   PlotRows rows;
   std::vector<double> values;
-  bool are_ratios = false;
+  std::vector<double> references;      ///< the reference policy's number of the same pair; empty: numbers are drawn as they are
+  Mean mean = Mean::arithmetic;        ///< of ratios
   mutable bool has_lone_runs = false;  ///< some estimate was of one number
 
+  bool are_ratios() const { return !references.empty(); }
   Estimate of(const std::vector<std::size_t>& which) const {
-    std::vector<double> some;
-    for (const std::size_t r : which) some.push_back(values[r]);
-    Estimate e = are_ratios ? estimate_of_ratios(some) : estimate(some);
+    std::vector<double> some, others;
+    for (const std::size_t r : which) {
+      some.push_back(values[r]);
+      if (are_ratios()) others.push_back(references[r]);
+    }
+    Estimate e = are_ratios() ? ratio_of_means(others, some, mean) : estimate(some);
     if (!std::isnan(e.ci95_low) && !std::isnan(e.ci95_high)) return e;
     has_lone_runs = true;
     e.ci95_low = e.ci95_high = e.mean;
@@ -59,8 +64,9 @@ std::string pair_of(const PlotRows& rows, std::size_t row, const std::vector<std
   return key;
 }
 
-std::vector<double> ratios(const PlotRows& rows, const std::string& value, const PlotRequest& request,
-                           const std::vector<std::string>& pairing) {
+/// The reference policy's number for each row, and the row's own; NaN in both where there is no such ratio.
+void pair_up(Observed& observed, const std::string& value, const PlotRequest& request, const std::vector<std::string>& pairing) {
+  const PlotRows& rows = observed.rows;
   const std::vector<std::string> policies = rows.values("policy");
   if (!contains(policies, request.relative_to))
     throw sim::InputError({.file = "--relative-to",
@@ -75,13 +81,13 @@ std::vector<double> ratios(const PlotRows& rows, const std::string& value, const
           {.file = request.results.front(),
            .expected = fmt::format("one row of {} to pair each row with (--where leaves others out)", request.relative_to),
            .found = "several in a repetition"});
-  std::vector<double> values;
+  observed.mean = value.ends_with("_usd") ? Mean::geometric : Mean::arithmetic;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto at = reference.find(pair_of(rows, r, pairing));
-    const double ratio = at == reference.end() ? std::nan("") : at->second / rows.number(r, value);
-    values.push_back(std::isfinite(ratio) && ratio > 0 ? ratio : std::nan(""));
+    double &own = observed.values.emplace_back(rows.number(r, value)),
+           &other = observed.references.emplace_back(at == reference.end() ? std::nan("") : at->second);
+    if (const double ratio = other / own; !std::isfinite(ratio) || !(ratio > 0)) own = other = std::nan("");
   }
-  return values;
 }
 
 /// The rows with these columns; of swept columns that the figure does not show, one value is kept and told of.
@@ -98,12 +104,12 @@ Observed observe(const PlotRequest& request, const std::string& value, std::vect
   std::vector<std::string> each;
   for (const std::string& column : columns)
     if (!column.empty() && !contains(each, column)) each.push_back(column);
-  Observed observed{.rows = PlotRows(file_of(request.results.front(), "repetitions.csv"), each, request.where), .values = {}};
+  Observed observed{
+      .rows = PlotRows(file_of(request.results.front(), "repetitions.csv"), each, request.where), .values = {}, .references = {}};
   for (const std::string& column : request.swept)
     if (!contains(shown, column)) observed.rows.keep_one(column, note);
-  observed.are_ratios = !request.relative_to.empty();
-  if (observed.are_ratios)
-    observed.values = ratios(observed.rows, value, request, pairing);
+  if (!request.relative_to.empty())
+    pair_up(observed, value, request, pairing);
   else
     for (std::size_t r = 0; r < observed.rows.size(); ++r) observed.values.push_back(observed.rows.number(r, value));
   return observed;
@@ -295,9 +301,8 @@ Figure bars(const PlotRequest& request) {
   }
   figure.bar_width = 0.9 * width;
   name_groups(figure, scale.names);
-  const bool is_below_0 = std::any_of(observed.values.begin(), observed.values.end(), [](double value) { return value < 0; });
-  if (!is_below_0) figure.y.low = 0.0;
-  const double level = observed.are_ratios ? 1 : 0;
+  figure.y.low = 0.0;  // or below, where whiskers reach there
+  const double level = observed.are_ratios() ? 1 : 0;
   figure.series.push_back({.name = {}, .style = Style::guide, .rows = {{*figure.x.low, level}, {*figure.x.high, level}}});
   figure.has_lone_runs = observed.has_lone_runs;
   return figure;
@@ -367,7 +372,17 @@ Figure choices(const PlotRequest& request) {
   return figure;
 }
 
-/// Of utilization.csv over time: numbers of pools are added up where the figure does not tell pools apart.
+/// How the pools' numbers at one date make one: of the cluster each row has the same, shares have no sum.
+double joined(const std::map<std::string, double>& of_pools, const std::string& column) {
+  double sum = 0, largest = std::nan("");
+  for (const auto& [pool, number] : of_pools) {
+    sum += number;
+    largest = std::fmax(largest, number);
+  }
+  return column == "queued_jobs" || column == "fragmentation" ? largest : sum;
+}
+
+/// Of utilization.csv over time. A date has a row of each pool for each decision made at it: the last one holds.
 Figure over_time(const PlotRequest& request, const std::string& usual_y, const std::string& usual_by) {
   const std::string y = chosen(request.y, usual_y), by = chosen(request.by, usual_by);
   Figure figure{.x = {.label = "time, h"}, .y = {.label = axis_label(y), .low = 0.0}, .series = {}};
@@ -376,16 +391,15 @@ Figure over_time(const PlotRequest& request, const std::string& usual_y, const s
   PlotRows rows(file_of(request.results.front(), "utilization.csv"), columns, request.where);
   for (const char* column : {"policy", "repetition"})
     if (by != column) rows.keep_one(column, figure.note);
-  const bool is_of_cluster = y == "queued_jobs" || y == "fragmentation";
   for (const std::string& group : rows.values(by)) {
     Series series{.name = group, .style = Style::steps, .rows = {}};
+    std::map<std::string, double> now;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (rows.text(r, by) != group) continue;
-      const double hours = rows.date(r, "time_s") / 3600, number = rows.number(r, y);
-      if (series.rows.empty() || series.rows.back()[0] != hours)
-        series.rows.push_back({hours, number});
-      else
-        series.rows.back()[1] = is_of_cluster ? number : series.rows.back()[1] + number;
+      now[rows.text(r, "pool")] = rows.number(r, y);
+      const double hours = rows.date(r, "time_s") / 3600;
+      if (series.rows.empty() || series.rows.back()[0] != hours) series.rows.push_back({hours, 0});
+      series.rows.back()[1] = joined(now, y);
     }
     const bool is_used = std::any_of(series.rows.begin(), series.rows.end(), [](const auto& row) { return row[1] > 0; });
     if (is_used) figure.series.push_back(std::move(series));

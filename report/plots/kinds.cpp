@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "report/metric_fields.hpp"
 #include "report/run_recorder.hpp"
@@ -14,6 +17,7 @@
 #include "sim/base/text.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
+#include "sim/io/shown.hpp"
 
 namespace rehearse::report {
 
@@ -90,15 +94,131 @@ std::vector<PolicyEstimate> read_estimates(const std::string& path, const std::s
   return estimates;
 }
 
+std::optional<sim::JsonValue> member_of(const sim::JsonValue& object, std::string_view key) {
+  if (!object.is_object()) return std::nullopt;
+  for (const sim::JsonMember member : object.members())
+    if (member.key.text() == key) return member.value;
+  return std::nullopt;
+}
+
+std::string text_of_member(const sim::JsonValue& object, std::string_view key) {
+  const auto value = member_of(object, key);
+  return value && value->is_string() ? std::string(value->text()) : std::string();
+}
+
+/// A study's table that says what policies save, row by row.
+class SavingsTable {
+ public:
+  SavingsTable(const std::string& path, const sim::JsonValue& root, const std::string& wanted) {
+    const auto saving = member_of(root, "saving"), tables = member_of(root, "tables");
+    const std::string name = saving ? text_of_member(*saving, "table") : std::string();
+    field_ = wanted.empty() && saving ? text_of_member(*saving, "column") : wanted;
+    const auto rows = tables ? member_of(*tables, name) : std::nullopt;
+    if (!rows || !rows->is_array())
+      throw sim::InputError(
+          {.file = path,
+           .expected = "results of a run, or of a study that says what policies save (plot bars draws any table "
+                       "of a study: FOLDER/TABLE.csv with --x and --y)",
+           .found = fmt::format("those of the study {}, with {}", text_of_member(root, "study"), names_in(tables))});
+    for (const sim::JsonValue row : rows->elements())
+      if (row.is_object()) rows_.push_back(row);
+    if (!rows_.empty())
+      for (const sim::JsonMember member : rows_.front().members()) columns_.emplace_back(member.key.text());
+    if (!rows_.empty() && std::find(columns_.begin(), columns_.end(), field_) == columns_.end())
+      throw sim::InputError({.file = "--y",
+                             .expected = fmt::format("a column of {}.csv", name),
+                             .found = sim::shown(field_),
+                             .nearest = sim::nearest_name(field_, columns_)});
+  }
+
+  const std::string& field() const { return field_; }
+
+  /// Bars are named by the texts that tell the rows apart; of numbers that do, the middle one is drawn.
+  std::vector<PolicyEstimate> estimates(std::string& note) {
+    std::vector<std::string> texts;
+    for (std::size_t c = 0; c < key_columns(); ++c)
+      if (is_number(columns_[c]))
+        keep_middle(columns_[c], note);
+      else
+        texts.push_back(columns_[c]);
+    std::vector<PolicyEstimate> found;
+    for (const sim::JsonValue& row : rows_) {
+      std::string name;
+      for (const std::string& column : texts) name += (name.empty() ? "" : ", ") + text_of_member(row, column);
+      found.push_back({name, number(row, field_), number(row, field_ + "_ci95_low"), number(row, field_ + "_ci95_high")});
+    }
+    return found;
+  }
+
+ private:
+  static std::string names_in(const std::optional<sim::JsonValue>& tables) {
+    std::string names;
+    if (tables && tables->is_object())
+      for (const sim::JsonMember member : tables->members())
+        names += fmt::format("{}{}.csv", names.empty() ? "" : ", ", member.key.text());
+    return names.empty() ? "no table" : names;
+  }
+  static double number(const sim::JsonValue& row, const std::string& column) {
+    const auto value = member_of(row, column);
+    return value && value->is_number() ? value->number() : std::numeric_limits<double>::quiet_NaN();
+  }
+  static std::string shown_cell(const sim::JsonValue& row, const std::string& column) {
+    const auto value = member_of(row, column);
+    return !value ? "" : value->is_string() ? std::string(value->text()) : fmt::format("{}", number(row, column));
+  }
+  bool is_number(const std::string& column) const {
+    return std::none_of(rows_.begin(), rows_.end(), [&](const sim::JsonValue& row) {
+      const auto value = member_of(row, column);
+      return value && value->is_string();
+    });
+  }
+  /// The fewest first columns that tell all rows apart.
+  std::size_t key_columns() const {
+    for (std::size_t key = 1; key < columns_.size(); ++key) {
+      std::set<std::string> seen;
+      const bool apart = std::all_of(rows_.begin(), rows_.end(), [&](const sim::JsonValue& row) {
+        std::string text;
+        for (std::size_t c = 0; c < key; ++c) text += shown_cell(row, columns_[c]) + "\x1f";
+        return seen.insert(text).second;
+      });
+      if (apart) return key;
+    }
+    return columns_.size();
+  }
+  void keep_middle(const std::string& column, std::string& note) {
+    std::set<double> values;
+    for (const sim::JsonValue& row : rows_) values.insert(number(row, column));
+    if (values.size() < 2) return;
+    const double kept = *std::next(values.begin(), static_cast<std::ptrdiff_t>(values.size() / 2));
+    std::erase_if(rows_, [&](const sim::JsonValue& row) { return number(row, column) != kept; });
+    note += fmt::format("{}{}={:.6g}", note.empty() ? "" : ", ", column, kept);
+  }
+
+  std::string field_;
+  std::vector<std::string> columns_;
+  std::vector<sim::JsonValue> rows_;
+};
+
 /// Bars of each results folder side by side, a group for each policy.
 Figure savings(const PlotRequest& request) {
-  const std::string field = request.y.empty() ? main_quantity(file_of(request.results.front(), "summary.json")) : request.y;
-  Figure figure{.x = {.slanted_tics = true}, .y = {.label = axis_label(field)}, .series = {}};
+  Figure figure{.x = {.slanted_tics = true}, .y = {}, .series = {}};
+  std::string field = request.y;
   std::vector<std::string> policies;
   const double width = 0.8 / static_cast<double>(request.results.size());
   for (std::size_t i = 0; i < request.results.size(); ++i) {
+    const std::string path = file_of(request.results[i], "summary.json");
+    const sim::JsonDocument document = sim::read_json_file(path);
+    std::vector<PolicyEstimate> estimates;
+    if (!text_of_member(document.root(), "study").empty()) {
+      SavingsTable table(path, document.root(), field);
+      field = table.field();
+      estimates = table.estimates(figure.note);
+    } else {
+      if (field.empty()) field = main_quantity(path);
+      estimates = read_estimates(path, field);
+    }
     Series& series = figure.series.emplace_back(Series{.name = series_name(request, i, ""), .style = Style::bars, .rows = {}});
-    for (const PolicyEstimate& e : read_estimates(file_of(request.results[i], "summary.json"), field)) {
+    for (const PolicyEstimate& e : estimates) {
       auto at = std::find(policies.begin(), policies.end(), e.policy);
       if (at == policies.end()) at = policies.insert(at, e.policy);
       const auto group = static_cast<double>(at - policies.begin());
@@ -107,6 +227,7 @@ Figure savings(const PlotRequest& request) {
       series.rows.push_back({x, e.mean, std::isnan(e.low) ? e.mean : e.low, std::isnan(e.high) ? e.mean : e.high});
     }
   }
+  figure.y.label = axis_label(field);
   figure.bar_width = 0.9 * width;
   for (std::size_t p = 0; p < policies.size(); ++p) figure.x.tics.emplace_back(static_cast<double>(p), policies[p]);
   figure.x.low = -0.6;

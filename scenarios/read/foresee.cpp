@@ -1,9 +1,9 @@
 // What can be said of a scenario before it is run: floors that no training reaches, jobs that never fit, deadlines that nothing
-// meets, strategies that nobody asks.
+// meets, pools that no job can use, strategies that have nothing to choose.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "policies/configure/menu.hpp"
 #include "policies/place/data_parallel.hpp"
+#include "policies/registry/registry.hpp"
 #include "policies/threads/recommended.hpp"
 #include "scenarios/read/loader_parts.hpp"
 #include "sim/base/text.hpp"
@@ -25,9 +26,6 @@ namespace {
 /// of.
 constexpr std::size_t kMostKinds = 200;
 
-/// Of disciplines that choose among the entries of a job's menu.
-constexpr std::array<std::string_view, 2> kElasticQueues{"goodput", "optimus"};
-
 bool is_rigid(const sim::Job& job) { return job.work == sim::Work::rigid; }
 
 /// Runs jobs alone on the empty cluster, by the belief, with whatever the grid of candidates has.
@@ -40,7 +38,8 @@ class Foresight {
 
   struct Best {
     bool fits = false;
-    double time_s = sim::kNever;  ///< of the fastest one that reaches the job's floor
+    std::vector<bool> fits_pool = {};  ///< with some configuration
+    double time_s = sim::kNever;       ///< of the fastest one that reaches the job's floor
   };
 
   /// Nothing when too many kinds of jobs have been looked at.
@@ -67,10 +66,12 @@ class Foresight {
       for (sim::Configuration& c : policies::candidate_configurations(job, scenario_.cluster, belief_, {}))
         choices.push_back({.configuration = std::move(c)});
     }
-    Best best;
+    Best best{.fits_pool = std::vector<bool>(scenario_.cluster.pools.size(), false)};
     for (const sim::Choice& choice : choices) {
       const sim::AloneOutcome outcome = runner_.run(alone, choice);
       best.fits = best.fits || outcome.fits;
+      for (const sim::Group& group : choice.configuration.groups)
+        if (outcome.fits) best.fits_pool[static_cast<std::size_t>(group.pool)] = true;
       const bool reaches = !job.has_target() || outcome.accuracy >= job.target_accuracy;
       if (outcome.fits && outcome.failure == sim::FailureReason::none && reaches)
         best.time_s = std::min(best.time_s, outcome.time_s);
@@ -100,13 +101,15 @@ struct Found {
   }
 };
 
-void warn_of_jobs(Scenario& scenario) {
-  Foresight foresight(scenario);
+/// A model that is spread over devices needs less memory on each than one that every device has whole.
+bool spreads_models(const Scenario& scenario) {
+  return std::any_of(scenario.policies.begin(), scenario.policies.end(),
+                     [](const policies::PolicySpec& spec) { return spec.place.name != policies::PolicySpec().place.name; });
+}
+
+void warn_of_jobs(Scenario& scenario, Foresight& foresight) {
   Found too_large, too_late;
-  // A model that is spread over devices needs less memory on each than one that every device has whole.
-  const bool spreads = std::any_of(scenario.policies.begin(), scenario.policies.end(), [](const policies::PolicySpec& spec) {
-    return spec.place.name != policies::PolicySpec().place.name;
-  });
+  const bool spreads = spreads_models(scenario);
   for (const sim::Job& job : scenario.jobs) {
     const auto best = foresight.best(job);
     if (!best) break;
@@ -123,9 +126,53 @@ void warn_of_jobs(Scenario& scenario) {
   too_late.tell("cannot be in time, even alone on the cluster", scenario);
 }
 
+/// Pools that some job can use; all of them where that is not known.
+std::vector<bool> usable_pools(const Scenario& scenario, Foresight& foresight) {
+  std::vector<bool> usable(scenario.cluster.pools.size(), !scenario.generators.empty());
+  const auto all_are = [&] { return std::find(usable.begin(), usable.end(), false) == usable.end(); };
+  const bool spreads = spreads_models(scenario);
+  for (const sim::Job& job : scenario.jobs) {
+    if (all_are()) break;
+    if (is_rigid(job)) {
+      const sim::Menu menu = sim::rigid_menu(job, scenario.cluster, scenario.costs);
+      for (std::size_t entry = 0; entry < menu.ranked.size(); ++entry)
+        for (const sim::Group& group : menu.ranked[entry].configuration.groups)
+          usable[static_cast<std::size_t>(group.pool)] = true;
+      continue;
+    }
+    const auto best = spreads ? std::nullopt : foresight.best(job);
+    for (std::size_t p = 0; p < usable.size(); ++p) usable[p] = usable[p] || !best || best->fits_pool[p];
+  }
+  return usable;
+}
+
+void warn_of_unused_pools(Scenario& scenario, Foresight& foresight) {
+  if (scenario.jobs.empty()) return;
+  const std::vector<bool> usable = usable_pools(scenario, foresight);
+  if (std::find(usable.begin(), usable.end(), true) == usable.end()) return;  // no job fits anywhere, which its own warning says
+  const bool has_rigid = std::any_of(scenario.jobs.begin(), scenario.jobs.end(), is_rigid);
+  for (std::size_t p = 0; p < usable.size(); ++p) {
+    if (usable[p]) continue;
+    const sim::Pool& pool = scenario.cluster.pools[p];
+    scenario.warnings.push_back(fmt::format(
+        "no job can use the pool \"{}\" ({}): {}", pool.name, sim::counted(pool.nodes, "node"),
+        has_rigid ? "a rigid job runs where its \"pool\" says, else in the first pool that has as many GPUs as it asks for. Name "
+                    "the pool in the jobs' \"pool\", or leave it out"
+                  : "no configuration of any job fits there. Leave it out, or take another instance"));
+  }
+}
+
+/// Each menu has one entry: there is nothing to resize.
+bool has_one_size(const Scenario& scenario) {
+  return scenario.generators.empty() && std::all_of(scenario.jobs.begin(), scenario.jobs.end(), [&](const sim::Job& job) {
+           return is_rigid(job) && sim::rigid_menu(job, scenario.cluster, scenario.costs).ranked.size() < 2;
+         });
+}
+
 void warn_of_idle_strategies(Scenario& scenario) {
   const bool all_rigid = scenario.generators.empty() && std::all_of(scenario.jobs.begin(), scenario.jobs.end(), is_rigid);
   const policies::PolicySpec usual;
+  const char* const lines = scenario.cluster.pools.size() > 1 ? " with a line for each pool" : "";
   for (const policies::PolicySpec& spec : scenario.policies) {
     const auto warn = [&](std::string_view decision, const policies::StrategyChoice& choice, std::string_view why) {
       scenario.warnings.push_back(fmt::format("policy \"{}\": its {} strategy \"{}\" {}", spec.name, decision, choice.name, why));
@@ -136,10 +183,35 @@ void warn_of_idle_strategies(Scenario& scenario) {
       if (spec.place.name != usual.place.name) warn("place", spec.place, kWhy);
       if (spec.threads.name != usual.threads.name) warn("threads", spec.threads, kWhy);
     }
-    const bool is_elastic = std::find(kElasticQueues.begin(), kElasticQueues.end(), spec.queue.name) != kElasticQueues.end();
-    if (is_elastic && (all_rigid || (spec.configure.outside == nullptr && spec.configure.name == usual.configure.name)))
-      warn("queue", spec.queue, "has nothing to choose from: each job's menu has one entry");
+    const policies::QueueEntry* queue =
+        spec.queue.outside != nullptr ? nullptr : policies::find_strategy(policies::queue_strategies(), spec.queue.name);
+    if (queue == nullptr || !queue->resizes) continue;
+    const bool by_hand = !all_rigid && spec.configure.outside == nullptr && spec.configure.name == usual.configure.name;
+    if (!by_hand && !(all_rigid && has_one_size(scenario))) continue;
+    warn("queue", spec.queue,
+         fmt::format(
+             "has nothing to resize: {}{}", by_hand ? "\"manual\" gives each job one configuration" : "all jobs are rigid",
+             queue->without_sizes.empty() ? std::string() : fmt::format(". It acts as \"{}\"{}", queue->without_sizes, lines)));
   }
+}
+
+/// A queue that plans by users' time limits knows the recorded duration of a job that has none.
+void warn_of_missing_limits(Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const policies::PolicySpec& spec : scenario.policies)
+    if (policies::reads_limits(spec.queue)) names.push_back(spec.name);
+  std::size_t rigid = 0, unlimited = 0;
+  for (const sim::Job& job : scenario.jobs) {
+    rigid += is_rigid(job);
+    unlimited += is_rigid(job) && !job.has_walltime();
+  }
+  if (names.empty() || unlimited == 0) return;
+  const std::string which =
+      unlimited == rigid ? "the rigid jobs have no" : fmt::format("{} of {} rigid jobs have no", unlimited, rigid);
+  scenario.warnings.push_back(fmt::format(
+      "{}: the queue plans by time limits, and {} \"walltime_s\": it knows exactly how long they run. Give them one, or "
+      "say \"durations\": \"predicted\" where that is meant",
+      fmt::join(names, ", "), which));
 }
 
 /// A fixed batch is shared evenly: by hand a job gets the most workers, up to the number it names, that divide it.
@@ -240,8 +312,11 @@ void check_floors(const Scenario& scenario, std::size_t begin, std::size_t end, 
 
 void foresee(Scenario& scenario) {
   if (!scenario.study_name.empty() || scenario.cluster.pools.empty()) return;
-  warn_of_jobs(scenario);
+  Foresight foresight(scenario);
+  warn_of_jobs(scenario, foresight);
+  warn_of_unused_pools(scenario, foresight);
   warn_of_idle_strategies(scenario);
+  warn_of_missing_limits(scenario);
   warn_of_unknown_users(scenario);
   warn_of_uneven_batches(scenario);
 }

@@ -107,6 +107,27 @@ TEST_CASE("explain: by how much a candidate is dearer follows from the money tha
   CHECK(compared > 5);
 }
 
+TEST_CASE("explain: of a study the scenario's jobs run again without it; of one without jobs it says what is missing") {
+  const TemporaryFolder folder;
+  folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 2 } ] },
+    "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9 } ],
+    "policies": [ "manual", "oracle" ], "study": { "name": "frontier", "deadline_factors": [1], "accuracy_slack": [0.02],
+      "claims": [ { "policy": "oracle", "over": "manual", "percent": 20 } ] } })");
+  const Ended study = run_program(folder.path(), {"run", "s.json", "--out", "r"});
+  REQUIRE(study.status == 0);
+  // The claim stands first, with what is found beside it.
+  CHECK(study.out.starts_with("oracle over manual: claimed to save up to 20 %; "));
+  CHECK(has(text_of(folder.path() + "/r/summary.json"), "\"findings\": [\"oracle over manual: claimed"));
+  const Ended told = run_program(folder.path(), {"explain", "r", "a"});
+  CHECK(told.status == 0);
+  CHECK(has(told.out, "The study frontier keeps no jobs"));
+  CHECK(has(told.out, "\nmanual\n"));
+  CHECK(has(told.out, " candidates, of which "));
+  CHECK(has(run_program(folder.path(), {"explain", "r", "b"}).err, "expected a job of these results, found \"b\""));
+  CHECK(
+      has(run_program(folder.path(), {"explain", "r", "a", "--repetition", "3"}).err, "expected a repetition of these results"));
+}
+
 TEST_CASE("explain: a job, a policy or a repetition that is not there") {
   const TemporaryFolder folder;
   folder.write("s.json", R"({ "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": 1 } ] },

@@ -147,6 +147,10 @@ TEST_CASE("an option with a slip: the nearest option, or the scenario's key that
   CHECK(has(said({"run", "s.json", "--seed=7"}), "--set /seed=7\n"));
   CHECK(has(said({"run", "s.json", "--start_s"}), "--set /switching/start_s=VALUE\n"));
   CHECK(has(said({"run", "s.json", "--prosesses", "1"}), "did you mean \"--processes\"?"));
+  // A longer or shorter form of an option of the command goes before a key of the scenario ("output").
+  CHECK(has(said({"run", "s.json", "--output", "x"}), "--output: did you mean \"--out\"?\n"));
+  CHECK(has(said({"run", "s.json", "--output=x"}), "did you mean \"--out\"?"));
+  CHECK(has(said({"run", "s.json", "--proc", "1"}), "did you mean \"--processes\"?"));
   CHECK(has(said({"report", "s", "--timming"}), "did you mean \"--timing\"?"));
   CHECK_FALSE(has(said({"report", "s", "--repetitions"}), "--set"));  // it takes no scenario
   CHECK(has(said({"run", "s.json", "--prosesses", "1"}), "rehearse run --help says more\n"));

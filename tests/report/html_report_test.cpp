@@ -187,6 +187,19 @@ TEST_CASE("details of a run: the first repetition's jobs, all repetitions counte
   CHECK(measured.at("counted").at("p").at("completion_s").at("count") == 1);  // b of repetition 0 alone is submitted after 1 s
 }
 
+TEST_CASE("of several decisions at one date the report has the last, pool by pool") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", R"({"scenario": "s", "policies": []})");
+  folder.write("jobs.csv", "policy,repetition,job,submit_s,end_s,state\n");
+  folder.write("utilization.csv",
+               "policy,repetition,time_s,pool,busy_devices,allocated_devices,queued_jobs,power_w\n"
+               "a,0,0,v,8,8,2,100\na,0,0,t,1,1,2,50\na,0,0,v,4,6,1,90\na,0,5,v,0,0,0,10\n");
+  const json found = json::parse(report::run_details_json(folder.path())).at("utilization");
+  CHECK(found.at("rows") == 3);
+  CHECK(found.at("columns").at("time_s") == json::parse(R"({"numbers": [0, 5, 0]})"));
+  CHECK(found.at("columns").at("busy_devices") == json::parse(R"({"numbers": [4, 0, 1]})"));
+}
+
 TEST_CASE("files that a run did not write are named, and their figures left out") {
   const TemporaryFolder folder;
   write_summary(folder, "s");

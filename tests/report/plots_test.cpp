@@ -1,6 +1,7 @@
 // Figures as gnuplot's scripts: what users wrote stays inside its quotes, and each kind finds its numbers.
 #include <rapidcheck/catch.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -393,19 +394,23 @@ TEST_CASE("a figure says that its means are of one run, where they have no inter
   CHECK_FALSE(make("bars", of(folder.path(), {{"policy", "b"}})).has_lone_runs);
 }
 
-TEST_CASE("a speed-up is paired over repetitions, and its mean geometric") {
+TEST_CASE("a speed-up is paired over repetitions: of the means that are printed, of money the geometric mean of ratios") {
   const TemporaryFolder folder;
   PlotRequest request = of_rows(folder.write("rows.csv", kRows));
   request.y = "jct_mean_s";
   request.relative_to = "a";
   const Figure figure = make("line", request);
   CHECK(figure.y.label == "speed-up over a");
-  // At 10: 100 / 50 and 200 / 50, so sqrt(2 * 4); at 1000 twice 3, without a deviation.
+  // At 10: 100 / 50 and 200 / 50: means 150 / 50; at 1000 twice 3, without a deviation.
   const Numbers& b = rows_of(figure, "b");
-  CHECK(b[0][1] == Approx(std::sqrt(8)));
+  CHECK(b[0][1] == Approx(3));
   CHECK(b[1][1] == Approx(3));
   CHECK(b[1][2] == Approx(3));
   CHECK(rows_of(figure, "a")[0][1] == Approx(1));
+  const std::string money = folder.write("money.csv", "policy,repetition,effective_cost_usd\na,0,100\na,1,200\nb,0,50\nb,1,50\n");
+  PlotRequest cheaper = of(money);
+  cheaper.x = "policy", cheaper.y = "effective_cost_usd", cheaper.relative_to = "a";
+  CHECK(rows_of(make("bars", cheaper), "")[1][1] == Approx(std::sqrt(8)));  // ratios 2 and 4
   request.swept.clear();  // of a CSV file nothing is known to be swept: rows are paired by what the figure shows
   request.x = "/switching/start_s";
   CHECK(rows_of(make("line", request), "b")[1][1] == Approx(3));
@@ -462,6 +467,102 @@ TEST_CASE("over time, numbers of pools are added up for a policy, and queue leng
   PlotRequest request = of(file);
   request.by = "policy";
   CHECK(rows_of(make("utilization", request), "a") == Numbers{{0, 3}, {1, 2}});
+}
+
+TEST_CASE("over time, of several decisions at one date the last one holds, pool by pool") {
+  const TemporaryFolder folder;
+  // At 0 both pools are asked twice: 4 and 2 devices are busy in the end, of 4 and 4; at 1 h the first alone has a row.
+  const std::string file = folder.write("utilization.csv",
+                                        "policy,repetition,time_s,pool,busy_devices,queued_jobs,power_w,fragmentation\n"
+                                        "a,0,0,k80,3,5,300,0.5\na,0,0,v100,1,5,400,0\na,0,0,k80,4,3,350,0.25\n"
+                                        "a,0,0,v100,2,3,450,0\na,0,3600,k80,0,1,100,0\n");
+  CHECK(rows_of(make("utilization", of(file)), "k80") == Numbers{{0, 4}, {1, 0}});
+  CHECK(rows_of(make("utilization", of(file)), "v100") == Numbers{{0, 2}});
+  CHECK(rows_of(make("queue", of(file)), "a") == Numbers{{0, 3}, {1, 3}});  // v100's row still says 3
+  PlotRequest request = of(file);
+  request.by = "policy";
+  CHECK(rows_of(make("utilization", request), "a") == Numbers{{0, 6}, {1, 2}});
+  request.y = "power_w";
+  CHECK(rows_of(make("queue", request), "a") == Numbers{{0, 800}, {1, 550}});
+  request.y = "fragmentation";  // a share: of the pools the largest
+  CHECK(rows_of(make("queue", request), "a") == Numbers{{0, 0.25}, {1, 0}});
+}
+
+TEST_CASE("no number over time is above the largest that the pools' rows have together") {
+  rc::prop("over time", [](const std::vector<std::pair<std::uint8_t, std::uint8_t>>& given) {
+    const TemporaryFolder folder;
+    std::string text = "policy,repetition,time_s,pool,busy_devices\n";
+    std::uint64_t date_s = 0;
+    double most[3] = {0, 0, 0};
+    for (const auto& [step, value] : given) {
+      date_s += step % 3;  // often none: several rows of one date
+      const std::size_t pool = value % 3;
+      most[pool] = std::max(most[pool], static_cast<double>(value));
+      text += "a,0," + std::to_string(date_s) + ",p" + std::to_string(pool) + "," + std::to_string(value) + "\n";
+    }
+    if (given.empty()) return;
+    PlotRequest request = of(folder.write("utilization.csv", text));
+    for (const std::string by : {"pool", "policy"}) {
+      request.by = by;
+      for (const Series& series : make("utilization", request).series) {
+        const double bound = by == "policy" ? most[0] + most[1] + most[2] : most[series.name.back() - '0'];
+        double last = -1;
+        for (const std::vector<double>& row : series.rows) {
+          RC_ASSERT(row[0] > last);  // each date once
+          RC_ASSERT(row[1] <= bound);
+          last = row[0];
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("no axis cuts a mean or its whisker") {
+  rc::prop("whiskers", [](const std::vector<std::array<std::int16_t, 3>>& given, bool crosses, bool bounded) {
+    const Style style = crosses ? Style::cross : Style::bars;
+    Figure figure{.x = {}, .y = {}, .series = {{.name = "s", .style = style, .rows = {}}}};
+    if (bounded) figure.y.low = 0.0, figure.y.high = 100.0;
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (const auto& [mean, below, above] : given) {
+      const double from = mean - std::abs(below), to = mean + std::abs(above);
+      if (crosses)
+        figure.series[0].rows.push_back({1, static_cast<double>(mean), 1, 1, from, to});
+      else
+        figure.series[0].rows.push_back({1, static_cast<double>(mean), from, to});
+      low = std::min(low, from), high = std::max(high, to);
+    }
+    if (given.empty()) return;
+    const std::string script = gnuplot_script(figure, {.format = PlotFormat::svg, .two_columns = false, .name = "f"});
+    const std::size_t at = script.find("set yrange [");
+    if (at == script.npos) return;  // gnuplot's own, which holds all
+    const std::string range = script.substr(at + 12, script.find(']', at) - at - 12);
+    const std::string from = range.substr(0, range.find(':')), to = range.substr(range.find(':') + 1);
+    const bool holds_low = from == "*" || std::stod(from) <= low, holds_high = to == "*" || std::stod(to) >= high;
+    RC_ASSERT(holds_low);
+    RC_ASSERT(holds_high);
+  });
+}
+
+TEST_CASE("savings of a study: the table that says them, its texts as names, of its numbers the middle ones") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", R"({"study": "learning-curve", "saving": {"table": "learning", "column": "saving_percent"},
+    "tables": {"learning": [
+      {"policy": "a", "runs": 5, "saving_percent": 1, "saving_percent_ci95_low": 0, "saving_percent_ci95_high": 2},
+      {"policy": "a", "runs": 10, "saving_percent": 3, "saving_percent_ci95_low": 2, "saving_percent_ci95_high": 4},
+      {"policy": "b", "runs": 5, "saving_percent": 5, "saving_percent_ci95_low": null, "saving_percent_ci95_high": null},
+      {"policy": "b", "runs": 10, "saving_percent": 7, "saving_percent_ci95_low": 6, "saving_percent_ci95_high": 8}]}})");
+  const Figure figure = make("savings", of(folder.path()));
+  CHECK(figure.note == "runs=10");
+  REQUIRE(figure.x.tics.size() == 2);
+  CHECK(figure.x.tics[1].second == "b");
+  CHECK(rows_of(figure, "").size() == 2);
+  CHECK(std::vector<double>(rows_of(figure, "")[1].begin() + 1, rows_of(figure, "")[1].end()) == std::vector<double>{7, 6, 8});
+  PlotRequest other = of(folder.path());
+  other.y = "savin_percent";
+  CHECK_THROWS_WITH(make("savings", other), Catch::Contains("saving_percent"));
+  folder.write("summary.json", R"({"study": "placement", "tables": {"placement": [{"graph": "g", "step_s": 1}]}})");
+  CHECK_THROWS_WITH(make("savings", of(folder.path())),
+                    Catch::Contains("those of the study placement, with placement.csv") && Catch::Contains("plot bars"));
 }
 
 TEST_CASE("studies: money over deadlines, savings over past runs, times over threads") {

@@ -72,6 +72,33 @@ TEST_CASE("a table wider than a terminal goes on below, each block beginning wit
                                                        "\nfifo    " + wide + "\n");
 }
 
+TEST_CASE("a table that is split has in each block the columns that tell its rows apart") {
+  const std::string wide(45, 'x');  // 5 + 6 + 2 x 45 and three gaps are more than 100
+  const std::vector<std::vector<std::string>> rows{{"graph", "seed", "method", "a", "b"},
+                                                   {"g1", "7", "heft", wide, wide},
+                                                   {"g1", "7", "rl", wide, wide},
+                                                   {"g2", "7", "heft", wide, wide}};
+  const std::vector<bool> left(5, true);
+  const std::string text = aligned(rows, left);
+  CHECK(text.starts_with("graph  seed  method  a"));  // in their order; the seed parts no rows, and is not repeated
+  CHECK(text.find("\n\ngraph  method  b\n") != std::string::npos);
+  CHECK(text.find("\ng1     rl      " + wide + "\n") != std::string::npos);
+  // A key that leaves no room beside it: the first column alone.
+  std::vector<std::vector<std::string>> long_key = rows;
+  long_key[1][2] += std::string(70, 'y');
+  CHECK(aligned(long_key, left).find("\n\ngraph  a ") != std::string::npos);
+}
+
+TEST_CASE("a table is as wide as its terminal: one block where there is room, narrower ones where there is not") {
+  const std::string wide(40, 'x');
+  const std::vector<std::vector<std::string>> rows{{"policy", "a", "b", "c"}, {"fifo", wide, wide, wide}};
+  for (const std::size_t width : {60, 80, 100, 140, 200}) {
+    const std::string text = aligned(rows, {true, true, true, true}, {}, width);
+    for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1) CHECK(text.find('\n', from) - from <= width);
+    CHECK((text.find("\n\n") == text.npos) == (width >= 132));  // 6 + 3 x 42
+  }
+}
+
 TEST_CASE("a table that is a little too wide for a terminal stands closer instead") {
   // 4 columns of 24: 96 + 6 = 102 with two blanks between them, 99 with one.
   const std::string cell(24, 'x');

@@ -285,3 +285,29 @@ TEST_CASE("the sentence names the policy that needs the fewest repetitions more"
       verdict_sentence(v) ==
       "No verdict yet: whether swings and even keep limits as well as manual is undecided: about 56 repetitions more for even.");
 }
+
+TEST_CASE("by arithmetic means another policy may be the best than by geometric ones") {
+  // Of costs 1 and 100 the arithmetic mean is 50.5, the geometric 10; of 20 and 20 both are 20.
+  Figures uneven = times(2, 0, 1), even = times(2, 0, 20), reference = times(2, 0, 60);
+  uneven[1].effective_cost_usd = 100;
+  const auto best_by = [&](Mean mean) {
+    return judge({.policies = {policy("manual", reference), policy("uneven", uneven), policy("even", even)},
+                  .reference = "manual",
+                  .mean = mean,
+                  .is_exact = true,
+                  .has_limits = false})
+        .best;
+  };
+  CHECK(best_by(Mean::geometric) == "uneven");
+  CHECK(best_by(Mean::arithmetic) == "even");
+}
+
+TEST_CASE("the ratio of two means has the interval of its residuals") {
+  // 80 over 100: residuals 70 / 80 - 90 / 100 = -0.025 and 0.025: error 0.025, t(1, 97.5 %) = 12.7062.
+  const Estimate e = ratio_of_means(std::vector<double>{70, 90}, std::vector<double>{90, 110}, Mean::arithmetic);
+  CHECK(e.mean == Approx(0.8));
+  CHECK(e.ci95_high == Approx(0.8 * std::exp(12.7062047 * 0.025)));
+  CHECK(e.ci95_low == Approx(0.8 * std::exp(-12.7062047 * 0.025)));
+  CHECK(ratio_of_means(std::vector<double>{50, 200}, std::vector<double>{25, 50}, Mean::geometric).mean == Approx(std::sqrt(8)));
+  CHECK(std::isnan(ratio_of_means(std::vector<double>{1, 2}, std::vector<double>{0, 0}, Mean::arithmetic).mean));
+}

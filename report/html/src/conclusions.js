@@ -74,6 +74,12 @@ export function tradedValue(row, quantity) {
   return { mean: of(value.mean), low: kept ? ends[1] : ends[0], high: kept ? ends[0] : ends[1] };
 }
 
+/** From the least to the most of means and their intervals: what an axis must hold so that no whisker is cut. */
+export function extent(values) {
+  const ends = values.flatMap(({ mean, low, high }) => [mean, low ?? mean, high ?? mean]);
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
 /**
  * What can be set against what: pairs of quantities that both differ between policies. First stand pairs that all policies have (of some
  * a quantile may be never) and in which they differ by more than half a per cent without yardsticks' help.

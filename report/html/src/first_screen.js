@@ -1,6 +1,6 @@
 // The first screen of a run: the verdict, what is traded for what, what each policy chose, and how firm the verdict is.
 import { grid, legend, valueAxis } from "./axes.js";
-import { chosenShares, labelPlaces, roundRange, shareDigits, traded, tradedValue, tradeOffs } from "./conclusions.js";
+import { chosenShares, extent, labelPlaces, roundRange, shareDigits, traded, tradedValue, tradeOffs } from "./conclusions.js";
 import { chart, drawn, frame, tooltip } from "./figure.js";
 import { factor, money, number, share, tick, timeUnit } from "./format.js";
 import { choice, element, keyList } from "./page.js";
@@ -17,16 +17,12 @@ export function verdict({ summary }) {
   ].filter(Boolean);
 }
 
-/** An axis of a quantity of the trade-off that fits the points, and their intervals as far as these do not crush the points. */
+/** An axis of a quantity of the trade-off that holds all points with their intervals. */
 function tradeAxis(colours, quantity, values, more) {
   const { label, show, least, most } = traded[quantity];
   const isTime = show !== money && quantity.endsWith("_s");
   const unit = isTime ? timeUnit(Math.max(...values.map((v) => v.mean))) : { seconds: 1 };
-  const means = values.map((v) => v.mean / unit.seconds);
-  const [from, to] = [Math.min(...means), Math.max(...means)];
-  const room = 0.75 * (to - from);
-  const low = Math.max(from - room, Math.min(from, ...values.map((v) => (v.low ?? v.mean) / unit.seconds)));
-  const high = Math.min(to + room, Math.max(to, ...values.map((v) => (v.high ?? v.mean) / unit.seconds)));
+  const [low, high] = extent(values).map((value) => value / unit.seconds);
   const range = roundRange(low, high, { least, most });
   if (range.max === most) range.max += 0.05 * (range.max - range.min); // room for the symbol
   const isShare = most === 1;

@@ -40,6 +40,7 @@ export function header({ summary, description }) {
     description ? element("p", {}, description) : null,
     element("ul", { class: "facts" }, ...facts.map((fact) => element("li", {}, fact))),
     inputs(summary.inputs ?? []),
+    warnings(summary.warnings ?? []),
     element("nav", { "aria-label": "Sections" }, element("ul")));
 }
 
@@ -54,6 +55,12 @@ function inputs(list) {
   if (list.length === 0) return null;
   return element("ul", { class: "facts" }, ...list.map((input) =>
     element("li", {}, `${input.path}: ${number(input.rows)} rows, ${number(input.jobs)} used`)));
+}
+
+/** What `check` and `run` warn of, in their words. */
+function warnings(list) {
+  if (list.length === 0) return null;
+  return element("ul", { class: "warnings", "aria-label": "Warnings" }, ...list.map((text) => element("li", {}, `warning: ${text}`)));
 }
 
 /** `columns` are { label, value(row) -> text or node, left, doc: what a pointer over it shows }; the first cell of a row names it. */

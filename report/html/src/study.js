@@ -9,8 +9,8 @@ import { headline, inOrder, titleOf } from "./study_headline.js";
 
 export function renderStudy(main, { summary }, detail) {
   const tables = inOrder(studyTables(summary.tables ?? {}).filter(({ rows }) => rows.length > 0));
-  const sentence = headline(tables);
-  if (sentence) main.append(element("p", { class: "verdict", "data-verdict": "study" }, sentence));
+  const found = summary.findings ?? [headline(tables)].filter(Boolean);
+  main.append(...found.map((sentence) => element("p", { class: "verdict", "data-verdict": "study" }, sentence)));
   const names = [...new Set(tables.flatMap(({ rows }) => rows.flatMap((row) => subjects.map((column) => row[column]).filter((name) => typeof name === "string"))))];
   const [first, ...rest] = tables;
   if (first) tableSection(main, first, names);

@@ -3,6 +3,7 @@ import { columnLabel, percent, share } from "./format.js";
 import { isYardstick } from "./palette.js";
 
 const titles = {
+  claims: "What was claimed and what is found",
   frontier: "Cost against deadline and accuracy floor",
   policies: "Policies over all points",
   savings: "Savings of one policy over another",
@@ -38,7 +39,7 @@ export function titleOf(name) {
 }
 
 /** What the study is about stands first; tables not named here follow in the order of summary.json. */
-const order = ["policies", "savings", "frontier", "contributions", "learning", "apart", "choices", "threads-gains", "threads-strategies", "search", "search-front", "placement", "measured-runs"];
+const order = ["claims", "policies", "savings", "frontier", "contributions", "learning", "apart", "choices", "threads-gains", "threads-strategies", "search", "search-front", "placement", "measured-runs"];
 
 export const inOrder = (tables) => [...tables].sort((a, b) => place(a) - place(b));
 const place = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);

@@ -5,7 +5,7 @@ import test from "node:test";
 import { csvText, fileName } from "../../../report/html/src/csv.js";
 import { logTicks } from "../../../report/html/src/axes.js";
 import { addWaiting, interruptions, lanesOf, ticks, waits, zoomed } from "../../../report/html/src/bars_layout.js";
-import { apart, chosenShares, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
+import { apart, chosenShares, extent, kindOf, labelPlaces, roundRange, shareDigits, standingOf, tradedValue, tradeOffs } from "../../../report/html/src/conclusions.js";
 import { distributionPoints, groupRows, markYardsticks, numericColumns, studyTables, unpackTable } from "../../../report/html/src/data.js";
 import { layersOf, layout, readDot } from "../../../report/html/src/graph_layout.js";
 import { slots, slotsOf, usualSlots, usualYardsticks } from "../../../report/html/src/palette.js";
@@ -243,6 +243,11 @@ test("the trade-off: quantities that both differ between policies, within what i
   // kept: 1 of 4 broken is 75 %; an interval of 0 to 6 broken ones is none below 0 %
   const wide = { ...a, limits_broken: { mean: 1, ci95_low: 0, ci95_high: 6 } };
   assert.deepEqual(tradedValue(wide, "kept"), { mean: 0.75, low: 0, high: 1 });
+});
+
+test("an axis holds every mean with its interval", () => {
+  assert.deepEqual(extent([{ mean: 5, low: 1, high: 40 }, { mean: 6, low: null, high: null }]), [1, 40]);
+  assert.deepEqual(extent([{ mean: 5, low: null, high: null }]), [5, 5]);
 });
 
 test("what each policy chose: shares of its jobs, the most frequent seven, jobs that never started left out", () => {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "policies/registry/registry.hpp"
 #include "tests/scenarios/loading.hpp"
 
 namespace {
@@ -86,11 +87,62 @@ TEST_CASE("a strategy that nothing in the scenario asks is warned of") {
   const std::string elastic = R"({ "name": "e", "queue": "goodput" })";
   const std::string with_menu = R"({ "name": "e", "configure": "static-isotonic", "queue": "goodput" })";
   CHECK_THAT(warnings(scenario(rigid, process)).at(0), Contains("\"mine\"") && Contains("is never asked"));
-  CHECK_THAT(warnings(scenario(rigid, elastic)).at(0), Contains("\"goodput\" has nothing to choose from"));
-  CHECK_THAT(warnings(scenario(trained, elastic)).at(0), Contains("\"goodput\" has nothing to choose from"));
+  CHECK(warnings(scenario(rigid, elastic)).at(0) ==
+        R"(policy "e": its queue strategy "goodput" has nothing to resize: all jobs are rigid. It acts as "fifo")");
+  CHECK_THAT(warnings(scenario(trained, elastic)).at(0),
+             Contains("\"goodput\" has nothing to resize: \"manual\" gives each job one configuration"));
+  // Every elastic queue, presets included: a trait of its entry in the registry, not its name.
+  for (const policies::QueueEntry& entry : policies::queue_strategies()) {
+    const auto said = warnings(
+        scenario(rigid, R"({ "name": "e", "queue": ")" + entry.name + "\" }", R"(, "switching": { "rigid_jobs": false })"));
+    const bool is_told = std::any_of(said.begin(), said.end(),
+                                     [](const std::string& text) { return text.find("has nothing to resize") != text.npos; });
+    CHECK(is_told == entry.resizes);
+    CAPTURE(entry.name);
+    if (entry.name.starts_with("pollux") || entry.name.starts_with("sia") || entry.name.starts_with("optimus")) CHECK(is_told);
+  }
   CHECK(warnings(scenario(trained, process)).empty());
   CHECK(warnings(scenario(trained, with_menu)).empty());
-  CHECK(warnings(scenario(rigid, R"({ "name": "easy", "queue": "easy" })")).empty());
+  CHECK(warnings(scenario(rigid, R"({ "name": "sjf", "queue": "sjf" })")).empty());
+}
+
+TEST_CASE("a queue that plans by time limits is warned of where jobs have none") {
+  const std::string rigid = R"({ "job_id": "r", "gpus": 1, "duration_s": 100 })",
+                    limited = R"({ "job_id": "l", "gpus": 1, "duration_s": 100, "walltime_s": 200 })";
+  const auto queue = [](const std::string& of) { return R"({ "name": "q", "queue": )" + of + " }"; };
+  for (const char* plans : {R"("easy")", R"("conservative")", R"("slurm-backfill")", R"({ "name": "slurm", "backfill": true })",
+                            R"({ "name": "sjf", "durations": "user" })"}) {
+    CAPTURE(plans);
+    CHECK(
+        warnings(scenario(rigid, queue(plans))) ==
+        std::vector<std::string>{"q: the queue plans by time limits, and the rigid jobs have no \"walltime_s\": it knows exactly "
+                                 "how long they run. Give them one, or say \"durations\": \"predicted\" where that is meant"});
+    CHECK(warnings(scenario(limited, queue(plans))).empty());
+    CHECK_THAT(warnings(scenario(rigid + ", " + limited, queue(plans))).at(0), Contains("1 of 2 rigid jobs have no"));
+  }
+  for (const char* does_not : {R"("fifo")", R"("slurm-fifo")", R"({ "name": "easy", "durations": "predicted" })"})
+    CHECK(warnings(scenario(rigid, queue(does_not))).empty());
+}
+
+TEST_CASE("a pool that no job can use is warned of") {
+  const auto of = [](const std::string& jobs) {
+    return warnings(with(scenario(jobs, R"("manual")"), R"("nodes": 2 })",
+                         R"("nodes": 2 }, { "name": "h", "instance": "p5.48xlarge", "nodes": 8 })"));
+  };
+  const std::string rigid = R"({ "job_id": "r", "gpus": 1, "duration_s": 100)";
+  const auto told = [](const std::vector<std::string>& said) {
+    return std::count_if(said.begin(), said.end(),
+                         [](const std::string& text) { return text.find("no job can use") != text.npos; });
+  };
+  CHECK(of(rigid + " }") ==
+        std::vector<std::string>{"no job can use the pool \"h\" (8 nodes): a rigid job runs where its \"pool\" says, else in the "
+                                 "first pool that has as many GPUs as it asks for. Name the pool in the jobs' \"pool\", or leave "
+                                 "it out"});
+  CHECK(told(of(rigid + R"(, "pool": "h" })")) == 1);  // then the other one is idle
+  CHECK(told(of(rigid + R"( }, { "job_id": "s", "gpus": 1, "duration_s": 100, "pool": "h" })")) == 0);
+  CHECK(told(of(R"({ "job_id": "big", "gpus": 8, "duration_s": 100 }, )" + rigid + " }")) == 0);  // 8 fit on no two V100
+  CHECK(told(of(R"({ "job_id": "t", "model": "resnet18", "dataset": "cifar10", "epochs": 2 })")) == 0);
+  CHECK(told(of(R"({ "job_id": "none", "gpus": 999, "duration_s": 100 })")) == 0);  // which can run nowhere: that is said
 }
 
 TEST_CASE("workers that do not divide a batch of fixed steps are told, with those that the job gets") {

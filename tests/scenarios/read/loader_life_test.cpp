@@ -10,6 +10,12 @@ namespace {
 using rehearse::scenarios::load_scenario;
 namespace sim = rehearse::sim;
 
+/// But for those of pools that no job of a test uses.
+std::vector<std::string> others(std::vector<std::string> warnings) {
+  std::erase_if(warnings, [](const std::string& text) { return text.starts_with("no job can use the pool"); });
+  return warnings;
+}
+
 std::string scenario_with(const std::string& keys, const std::string& jobs = R"({ "gpus": 1, "duration_s": 60 })") {
   return "{ " + keys + (keys.empty() ? "" : ",") + R"(
   "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 }, { "name": "b/c", "instance": "p3.2xlarge", "nodes": 3 } ] },
@@ -53,7 +59,7 @@ TEST_CASE("checkpoints and what happens to nodes") {
   CHECK(plain->output.life == rehearse::scenarios::Record::none);
   const auto daly = load_scenario(folder.write("s.json", scenario_with(R"("checkpoint": { "interval": "young-daly" })")), {});
   CHECK(daly->checkpoints.young_daly);
-  CHECK(daly->warnings.size() == 1);  // no node fails
+  CHECK(others(daly->warnings).size() == 1);  // no node fails
 }
 
 TEST_CASE("time limits and dependencies, in JSON and in CSV") {
@@ -223,7 +229,7 @@ TEST_CASE("a policy that is called like a strategy and runs without it is told o
   const auto warnings = [&](const std::string& policy) {
     const std::string text =
         with(scenario_with("", R"({ "gpus": 1, "duration_s": 60 })"), R"([ "manual" ])", "[ " + policy + " ]");
-    return load_scenario(folder.write("s.json", text), {})->warnings;
+    return others(load_scenario(folder.write("s.json", text), {})->warnings);
   };
   const std::string end = "its name chooses nothing, ";
   CHECK(warnings(R"({ "name": "easy" })") ==
@@ -243,10 +249,10 @@ TEST_CASE("a pool that rigid jobs crowd while another has room is told") {
     std::string list;
     for (int j = 0; j <= 60; ++j)
       list += (j > 0 ? ", " : "") + jobs + std::to_string(j) + R"(", "submit_s": )" + std::to_string(60 * j) + rest;
-    return load_scenario(folder.write("s.json", R"({"cluster": {"pools": [)" + pools + R"(]}, "jobs": [)" + list +
-                                                    R"(], "policies": ["manual"]})"),
-                         {})
-        ->warnings;
+    return others(load_scenario(folder.write("s.json", R"({"cluster": {"pools": [)" + pools + R"(]}, "jobs": [)" + list +
+                                                           R"(], "policies": ["manual"]})"),
+                                {})
+                      ->warnings);
   };
   const std::string small = R"({"name": "small", "instance": "p3.2xlarge", "nodes": 1})",
                     large = R"({"name": "large", "instance": "p3.16xlarge", "nodes": 1})",
@@ -268,7 +274,7 @@ TEST_CASE("who may stop rigid jobs for nothing is told once, unless the scenario
   const auto warnings = [&](const std::string& policies, const std::string& keys = "",
                             const std::string& jobs = R"({ "gpus": 1, "duration_s": 60 })") {
     const std::string text = with(scenario_with(keys, jobs), R"([ "manual" ])", "[ " + policies + " ]");
-    return load_scenario(folder.write("s.json", text), {})->warnings;
+    return others(load_scenario(folder.write("s.json", text), {})->warnings);
   };
   const std::string both = R"({ "name": "f" }, { "name": "s", "queue": "srtf" }, { "name": "p", "queue": "priority" },
       { "name": "polite", "queue": { "name": "priority", "preempt": false } })";
