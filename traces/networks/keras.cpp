@@ -1,17 +1,15 @@
 // Keras: the JSON of model.to_json(), of Keras 2 and 3. A "Sequential" is a list of layers; in a "Functional" graph each layer
 // lists its calls in inbound_nodes: [["input_1", 0, 0, {}]] (Keras 2), {"args": [{"keras_history": ["input_1", 0, 0]}]} (Keras
-// 3). A layer that is called again has its weights once. A key that no reader asks for is refused unless kFree has it.
+// 3). A layer that is called again has its weights once.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
+#include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "traces/networks/network_builder.hpp"
+#include "traces/networks/keras_layers.hpp"
 #include "traces/networks/network_file.hpp"
 #include "traces/networks/tensors.hpp"
 
@@ -20,28 +18,6 @@ namespace {
 
 using namespace workloads;
 using sim::JsonValue;
-std::optional<JsonValue> member(JsonValue object, std::string_view key) {
-  for (const sim::JsonMember m : object.members())
-    if (m.key.text() == key) return m.value;
-  return std::nullopt;
-}
-
-std::string text(JsonValue object, std::string_view key, std::string_view fallback = {}) {
-  const auto value = member(object, key);
-  return std::string(value && value->is_string() ? value->text() : fallback);
-}
-
-/// Whole numbers of at most 2^30; -1 for anything else.
-int whole(JsonValue value) {
-  if (!value.is_number() || value.number() < 0 || value.number() > double(kMostNumbers)) return -1;
-  return static_cast<int>(value.number());
-}
-
-/// What a layer cannot be, at the value that says so.
-struct Refusal {
-  JsonValue at;
-  std::string expected;
-};
 
 /// A tensor by its layer, which call of it, and which result of the call.
 struct Reference {
@@ -57,13 +33,13 @@ struct Call {
 };
 
 std::optional<Reference> reference(JsonValue value) {
-  if (const auto config = text(value, "class_name") == "__keras_tensor__" ? member(value, "config") : std::nullopt)
-    if (const auto history = member(*config, "keras_history")) return reference(*history);
+  if (const auto config = json_text(value, "class_name") == "__keras_tensor__" ? json_member(value, "config") : std::nullopt)
+    if (const auto history = json_member(*config, "keras_history")) return reference(*history);
   if (!value.is_array() || value.size() < 3) return std::nullopt;
   auto at = value.elements().begin();
   const JsonValue name = *at, call = *++at, result = *++at;
-  if (!name.is_string() || whole(call) < 0 || whole(result) < 0) return std::nullopt;
-  return Reference{std::string(name.text()), whole(call), whole(result)};
+  if (!name.is_string() || json_whole(call) < 0 || json_whole(result) < 0) return std::nullopt;
+  return Reference{std::string(name.text()), json_whole(call), json_whole(result)};
 }
 
 void collect(JsonValue value, std::vector<Reference>& references) {
@@ -85,9 +61,9 @@ void collect_named(JsonValue arguments, Call& call) {
 
 /// A node of Keras 2 is one reference, or a list of them, with arguments by name in fourth place.
 void collect_node(JsonValue node, Call& call) {
-  if (const auto args = member(node, "args")) {
+  if (const auto args = json_member(node, "args")) {
     collect(*args, call.inputs);
-    if (const auto named = member(node, "kwargs")) collect_named(*named, call);
+    if (const auto named = json_member(node, "kwargs")) collect_named(*named, call);
   } else if (const auto one = reference(node)) {
     call.inputs.push_back(*one);
     int place = 0;
@@ -99,134 +75,28 @@ void collect_node(JsonValue node, Call& call) {
   }
 }
 
-// Keys and arguments that cost nothing, whatever their values.
-constexpr std::string_view kFree =
-    " name trainable dtype seed batch_input_shape batch_shape shape batch_size input_shape input_dtype noise_shape momentum "
-    "epsilon "
-    "unit_forget_bias implementation unroll stateful go_backwards zero_output_for_mask use_cudnn recurrent_activation mask_zero "
-    "input_length mask_value rate stddev l1 l2 alpha negative_slope theta max_value threshold scale_factor offset mean variance "
-    "invert "
-    "fused synchronized autocast query_shape key_shape value_shape flash_attention causal interpolation supports_masking "
-    "ragged optional lora_alpha ";
-constexpr std::array<std::string_view, 3> kFreeEnds{"_initializer", "_regularizer", "_constraint"};
-constexpr std::string_view kFreeArguments = " training mask attention_mask query_mask value_mask key_mask use_causal_mask name ";
-
-bool has_word(std::string_view words, std::string_view word) { return words.find(fmt::format(" {} ", word)) != words.npos; }
-
-/// The keys of a layer: those that were asked for are known, and all others must be free.
-class Config {
- public:
-  explicit Config(JsonValue value) : value_(value) {}
-
-  std::optional<JsonValue> find(std::string_view key) {
-    asked_.insert(std::string(key));
-    const auto value = member(value_, key);
-    return value && !value->is_null() ? value : std::nullopt;
-  }
-  int number(std::string_view key, std::optional<int> fallback = {}, int least = 1) {
-    const auto value = find(key);
-    if (!value && fallback) return *fallback;
-    if (!value || whole(*value) < least)
-      throw Refusal{value.value_or(value_), fmt::format("{}, a whole number from {}", key, least)};
-    return whole(*value);
-  }
-  bool flag(std::string_view key, bool fallback) {
-    const auto value = find(key);
-    if (value && !value->is_boolean()) throw Refusal{*value, fmt::format("{} of true or false", key)};
-    return value ? value->boolean() : fallback;
-  }
-  std::string word(std::string_view key, std::string_view fallback) {
-    const auto value = find(key);
-    if (value && !value->is_string()) throw Refusal{*value, fmt::format("{}, a word", key)};
-    return std::string(value ? value->text() : fallback);
-  }
-  /// All numbers of a list, of lists in it, or the one number; below 0 too.
-  std::vector<int> list_of(std::string_view key) {
-    std::vector<int> list;
-    if (const auto value = find(key)) add_numbers(*value, list);
-    return list;
-  }
-  /// A number for both sides, or one each; the width of a sequence is 1.
-  std::array<int, 2> sides(std::string_view key, bool is_sequence, std::array<int, 2> fallback) {
-    std::vector<int> list = list_of(key);
-    if (list.empty()) return fallback;
-    if (list.size() == 1)
-      list.push_back(is_sequence ? 1 : list[0]);
-    else if (is_sequence)
-      list.clear();
-    if (list.size() != 2 || std::min(list[0], list[1]) < 0)
-      throw Refusal{*find(key), fmt::format("{} of {}", key, is_sequence ? "one whole number" : "one or two whole numbers")};
-    return {list[0], list[1]};
-  }
-  /// Only these values, as JSON, can be read.
-  void only(std::string_view key, std::initializer_list<std::string_view> values) {
-    const auto value = find(key);
-    if (value && std::ranges::find(values, value->json()) == values.end())
-      throw Refusal{*value, values.size() == 0
-                                ? fmt::format("no {}, which is not read", key)
-                                : fmt::format("{} of {}; other values are not read", key, fmt::join(values, " or "))};
-  }
-  void finish() const {
-    for (const sim::JsonMember m : value_.members()) {
-      const std::string_view key = m.key.text();
-      const auto ends = [&](std::string_view end) { return key.ends_with(end); };
-      if (!asked_.contains(std::string(key)) && !has_word(kFree, key) && !std::ranges::any_of(kFreeEnds, ends) &&
-          !m.value.is_null())
-        throw Refusal{m.key, fmt::format("no key \"{}\", which is not read", key)};
-    }
-  }
-
- private:
-  void add_numbers(JsonValue value, std::vector<int>& list) {
-    if (value.is_number() && std::abs(value.number()) <= double(kMostNumbers))
-      return list.push_back(static_cast<int>(value.number()));
-    if (!value.is_array()) throw Refusal{value, "whole numbers"};
-    for (const JsonValue one : value.elements()) add_numbers(one, list);
-  }
-
-  JsonValue value_;
-  std::set<std::string> asked_;
-};
-
-/// GELU and swish need their input again (Activation).
-constexpr std::string_view kInPlace =
-    " relu relu6 sigmoid hard_sigmoid tanh hard_tanh softmax log_softmax softplus softsign selu elu celu exponential leaky_relu ";
-constexpr std::string_view kFromInput =
-    " gelu swish silu hard_silu hard_swish mish glu log_sigmoid sparse_plus squareplus soft_shrink "
-    "hard_shrink tanh_shrink threshold sparse_sigmoid sparsemax ";
-
 class KerasReader {
  public:
-  explicit KerasReader(JsonValue model) : model_(model), layers_(text(config_of(model), "name", "keras")) {}
+  explicit KerasReader(JsonValue model) : model_(model), network_(json_text(keras_config(model), "name", "keras")) {}
 
   Network read() {
     judge(model_);
-    Tensors outputs;
-    if (net_.good()) outputs = read_model(model_, "", std::nullopt);
-    return layers_.finish(outputs);
+    ShapedTensors outputs;
+    try {
+      if (net_.good()) outputs = read_model(model_, "", std::nullopt);
+    } catch (const KerasRefusal& refusal) {
+      refuse(refusal.at, refusal.expected);
+    }
+    return network_.finish(outputs);
   }
 
  private:
-  using Handler = void (KerasReader::*)();
-  struct Kind {
-    std::string_view names;  ///< of classes that are read alike
-    Handler read;
-  };
-  static const std::vector<Kind>& kinds();
-
-  static JsonValue config_of(JsonValue layer) { return member(layer, "config").value_or(layer); }
-  static std::string name_of(JsonValue layer) { return text(config_of(layer), "name", text(layer, "name")); }
+  static std::string name_of(JsonValue layer) { return json_text(keras_config(layer), "name", json_text(layer, "name")); }
   static bool is_model(std::string_view kind) { return kind == "Functional" || kind == "Model" || kind == "Sequential"; }
   static JsonValue layers_of(JsonValue model) {
-    const JsonValue config = config_of(model);
-    return member(config, "layers").value_or(config);  // Keras 1 and 2.0: config is the list itself
+    const JsonValue config = keras_config(model);
+    return json_member(config, "layers").value_or(config);  // Keras 1 and 2.0: config is the list itself
   }
-  static Handler handler_of(std::string_view kind) {
-    for (const Kind& one : kinds())
-      if (has_word(one.names, kind)) return one.read;
-    return nullptr;
-  }
-
   void refuse(JsonValue at, std::string expected) {
     sim::Mistake mistake = at.mistake(std::move(expected));
     mistake.found = fmt::format("{} (layer \"{}\", a {})", mistake.found, name_, kind_);
@@ -236,13 +106,13 @@ class KerasReader {
   /// Names all layers that cannot be read, before any shape.
   void judge(JsonValue model) {
     for (const JsonValue layer : layers_of(model).elements()) {
-      kind_ = text(layer, "class_name");
+      kind_ = json_text(layer, "class_name");
       name_ = name_of(layer);
-      channels_first_ = channels_first_ || text(config_of(layer), "data_format") == "channels_first";
-      const std::string registered = text(layer, "registered_name");
+      channels_first_ = channels_first_ || json_text(keras_config(layer), "data_format") == "channels_first";
+      const std::string registered = json_text(layer, "registered_name");
       if (is_model(kind_))
         judge(layer);
-      else if (handler_of(kind_) == nullptr || (registered.find('>') != registered.npos && !registered.starts_with("keras")))
+      else if (!KerasLayers::knows(kind_) || (registered.find('>') != registered.npos && !registered.starts_with("keras")))
         refuse(layer, "a layer that is supported (docs/guide/harness.md)");
     }
   }
@@ -254,42 +124,42 @@ class KerasReader {
     std::string name;
     std::vector<Call> calls;
     int first_call = 0;  ///< the number under which other layers know the first call
-    std::vector<std::optional<Tensors>> results;
+    std::vector<std::optional<ShapedTensors>> results;
   };
 
   /// Results of a model, on `given` inputs where it is a layer of another.
-  Tensors read_model(JsonValue model, const std::string& path, const std::optional<Tensors>& given) {
+  ShapedTensors read_model(JsonValue model, const std::string& path, const std::optional<ShapedTensors>& given) {
     std::vector<Layer> layers;
     std::vector<Reference> inputs, outputs;
-    const bool is_sequence = text(model, "class_name") == "Sequential";
+    const bool is_sequence = json_text(model, "class_name") == "Sequential";
     for (const JsonValue json : layers_of(model).elements()) {
       layers.push_back({json, name_of(json)});
       Layer& layer = layers.back();
       if (layer.name.empty()) layer.name = fmt::format("layer{}", layers.size());
-      if (const auto nodes = member(json, "inbound_nodes"); nodes && !is_sequence)
+      if (const auto nodes = json_member(json, "inbound_nodes"); nodes && !is_sequence)
         for (const JsonValue node : nodes->elements()) collect_node(node, layer.calls.emplace_back());
     }
     if (is_sequence) return read_sequence(model, layers, path, given);
-    if (const auto named = member(config_of(model), "input_layers")) collect(*named, inputs);
-    if (const auto named = member(config_of(model), "output_layers")) collect(*named, outputs);
+    if (const auto named = json_member(keras_config(model), "input_layers")) collect(*named, inputs);
+    if (const auto named = json_member(keras_config(model), "output_layers")) collect(*named, outputs);
     number_calls(layers, outputs);
     for (Layer& layer : layers) {
-      if (text(layer.json, "class_name") != "InputLayer") continue;
+      if (json_text(layer.json, "class_name") != "InputLayer") continue;
       const auto place = std::ranges::find(inputs, layer.name, &Reference::layer) - inputs.begin();
       if (given && static_cast<std::size_t>(place) >= given->size())
-        throw Refusal{layer.json, "an input that the model is called with"};
+        throw KerasRefusal{layer.json, "an input that the model is called with"};
       layer.calls.resize(1);
       layer.results.resize(1);
-      layer.results[0] =
-          given ? Tensors{(*given)[static_cast<std::size_t>(place)]} : read_input(layer.json, layer.json, path + layer.name);
+      layer.results[0] = given ? ShapedTensors{(*given)[static_cast<std::size_t>(place)]}
+                               : read_input(layer.json, layer.json, path + layer.name);
     }
     call_all(layers, path);
-    Tensors results;
+    ShapedTensors results;
     if (!net_.good()) return results;
     if (outputs.empty() && !layers.empty()) outputs.push_back({layers.back().name, layers.back().first_call});
     for (const Reference& output : outputs) {
       const auto found = result(layers, output);
-      if (!found) throw Refusal{model, fmt::format("its output \"{}\" among its layers", output.layer)};
+      if (!found) throw KerasRefusal{model, fmt::format("its output \"{}\" among its layers", output.layer)};
       results.push_back(*found);
     }
     return results;
@@ -298,7 +168,7 @@ class KerasReader {
   /// Keras counts a model's own inputs as its first call, so that other layers know its first call there by 1.
   static void number_calls(std::vector<Layer>& layers, const std::vector<Reference>& outputs) {
     for (Layer& layer : layers) {
-      if (!is_model(text(layer.json, "class_name"))) continue;
+      if (!is_model(json_text(layer.json, "class_name"))) continue;
       layer.first_call = 1;
       const auto look = [&](const std::vector<Reference>& references) {
         for (const Reference& r : references)
@@ -313,12 +183,12 @@ class KerasReader {
     }
   }
 
-  static std::optional<Tensor> result(const std::vector<Layer>& layers, const Reference& reference) {
+  static std::optional<ShapedTensor> result(const std::vector<Layer>& layers, const Reference& reference) {
     const auto layer = std::ranges::find(layers, reference.layer, &Layer::name);
     if (layer == layers.end()) return std::nullopt;
     const auto call = static_cast<std::size_t>(reference.call - layer->first_call);
     if (reference.call < layer->first_call || call >= layer->results.size() || !layer->results[call]) return std::nullopt;
-    const Tensors& results = *layer->results[call];
+    const ShapedTensors& results = *layer->results[call];
     if (static_cast<std::size_t>(reference.result) >= results.size()) return std::nullopt;
     return results[static_cast<std::size_t>(reference.result)];
   }
@@ -342,13 +212,13 @@ class KerasReader {
       for (std::size_t i = 0; i < layer.calls.size() && net_.good(); ++i)
         if (!layer.results[i]) {
           name_ = layer.name;
-          kind_ = text(layer.json, "class_name");
+          kind_ = json_text(layer.json, "class_name");
           refuse(layer.json, "inputs among the results of the other layers");
         }
   }
 
-  static std::optional<Tensors> known(const std::vector<Layer>& layers, const std::vector<Reference>& references) {
-    Tensors found;
+  static std::optional<ShapedTensors> known(const std::vector<Layer>& layers, const std::vector<Reference>& references) {
+    ShapedTensors found;
     for (const Reference& one : references) {
       const auto tensor = result(layers, one);
       if (!tensor) return std::nullopt;
@@ -367,16 +237,16 @@ class KerasReader {
     return true;
   }
 
-  Tensors read_sequence(JsonValue model, std::vector<Layer>& layers, const std::string& path,
-                        const std::optional<Tensors>& given) {
-    Tensors current = given.value_or(Tensors{});
+  ShapedTensors read_sequence(JsonValue model, std::vector<Layer>& layers, const std::string& path,
+                              const std::optional<ShapedTensors>& given) {
+    ShapedTensors current = given.value_or(ShapedTensors{});
     for (Layer& layer : layers) {
       if (!net_.good()) return {};
-      if (text(layer.json, "class_name") == "InputLayer") {
+      if (json_text(layer.json, "class_name") == "InputLayer") {
         if (!given) current = read_input(layer.json, layer.json, path + layer.name);
         continue;
       }
-      if (current.empty() && !is_model(text(layer.json, "class_name")))
+      if (current.empty() && !is_model(json_text(layer.json, "class_name")))
         current = read_input(layer.json, model, path + layer.name + "/input");
       named_.clear();
       current = call(layer, current, nullptr, path);
@@ -385,702 +255,54 @@ class KerasReader {
   }
 
   /// From the layer's shape, or that of the model which begins with it.
-  Tensors read_input(JsonValue layer, JsonValue model, const std::string& name) {
+  ShapedTensors read_input(JsonValue layer, JsonValue model, const std::string& name) {
     std::optional<JsonValue> shape;
-    for (const JsonValue from : {config_of(layer), config_of(model)})
+    for (const JsonValue from : {keras_config(layer), keras_config(model)})
       for (const std::string_view key : {"batch_input_shape", "batch_shape", "build_input_shape"})
-        if (const auto found = member(from, key); found && found->is_array() && !shape) shape = found;
+        if (const auto found = json_member(from, key); found && found->is_array() && !shape) shape = found;
     for (const JsonValue from : {layer, model})
-      if (const auto build = member(from, "build_config"); build && !shape)
-        if (const auto found = member(*build, "input_shape"); found && found->is_array()) shape = found;
+      if (const auto build = json_member(from, "build_config"); build && !shape)
+        if (const auto found = json_member(*build, "input_shape"); found && found->is_array()) shape = found;
     Sizes sizes;
     if (shape)
-      for (const JsonValue one : shape->elements()) sizes.push_back(whole(one));
+      for (const JsonValue one : shape->elements()) sizes.push_back(json_whole(one));
     if (sizes.size() < 2 || sizes.size() > 4 ||
         std::ranges::any_of(sizes.begin() + 1, sizes.end(), [](int n) { return n < 1; })) {
-      kind_ = text(layer, "class_name");
+      kind_ = json_text(layer, "class_name");
       name_ = name_of(layer);
       refuse(shape.value_or(layer),
              "an input of fixed size: [null, height, width, channels], [null, steps, features] or [null, features]");
       return {};
     }
     sizes.erase(sizes.begin());
-    Config config(config_of(layer));
-    if (text(layer, "class_name") == "InputLayer") config.only("sparse", {"false"});
-    return {layers_.input(name, sizes, natural_shape(sizes, channels_first_))};
+    if (json_text(layer, "class_name") == "InputLayer") KerasLayers::require_dense_input(layer);
+    return {network_.input(name, sizes, natural_shape(sizes, channels_first_))};
   }
 
-  Tensors call(const Layer& layer, const Tensors& given, const Call* call, const std::string& path) {
-    if (is_model(text(layer.json, "class_name")))
+  ShapedTensors call(const Layer& layer, const ShapedTensors& given, const Call* call, const std::string& path) {
+    if (is_model(json_text(layer.json, "class_name")))
       return read_model(layer.json, path + layer.name + "/", given.empty() ? std::nullopt : std::optional(given));
     name_ = path + layer.name;
-    json_ = layer.json;
-    kind_ = text(layer.json, "class_name");
+    kind_ = json_text(layer.json, "class_name");
     try {
-      if (given.empty()) throw Refusal{layer.json, "an input before other layers"};
-      if (call != nullptr)
-        for (const sim::JsonMember& option : call->options)
-          if (!has_word(kFreeArguments, option.key.text()) && !option.value.is_null() && option.value.json() != "false")
-            throw Refusal{option.value, fmt::format("no argument \"{}\", which is not read", option.key.text())};
-      Config config(config_of(layer.json));
-      config_ = &config;
-      in_ = results_ = given;
-      (this->*handler_of(kind_))();
-      config.finish();
-      for (const auto& [key, tensors] : named_)
-        if (!has_word(kFreeArguments, key)) throw Refusal{layer.json, fmt::format("no argument \"{}\", which is not read", key)};
-    } catch (const Refusal& refusal) {
+      return layers_.read(layer.json, name_,
+                          {given, std::move(named_), call != nullptr ? call->options : std::vector<sim::JsonMember>{}});
+    } catch (const KerasRefusal& refusal) {
       refuse(refusal.at, refusal.expected);
     } catch (const sim::InputError& error) {
       refuse(layer.json, error.mistakes().front().expected + ", but found " + error.mistakes().front().found);
     }
-    return results_;
-  }
-
-  // Tensors as shapes, and layers behind them.
-
-  [[noreturn]] void refuse_layer(std::string expected) const { throw Refusal{*json_, std::move(expected)}; }
-
-  bool channels_first() {
-    config_->only("data_format", {"\"channels_last\"", "\"channels_first\""});
-    return config_->word("data_format", "channels_last") == "channels_first";
-  }
-
-  int layer_of(const Tensor& tensor, std::optional<Shape> wanted = {}) { return layers_.layer_of(name_, tensor, wanted); }
-
-  /// Appends a layer; the same layer of an earlier call has the weights. Its result has `sizes`.
-  Tensor put(LayerSpec spec, std::vector<int> inputs, Sizes sizes, std::string_view suffix = {}) {
-    const std::string name = name_ + std::string(suffix);
-    const int layer = layers_.put(name, std::move(spec), std::move(inputs), name);
-    const Shape shape = net_.shape(layer);
-    if (shape.elements() != static_cast<double>(count_of(sizes)))
-      refuse_layer(fmt::format("{} numbers a sample, where its layer makes {}", count_of(sizes), shape.elements()));
-    return {.layer = layer, .shape = shape, .sizes = std::move(sizes)};
-  }
-
-  /// A layer that treats all numbers alike.
-  Tensor put_plain(LayerSpec spec, const Tensor& in, std::string_view suffix = {}) {
-    return put(std::move(spec), {layer_of(in)}, in.sizes, suffix);
-  }
-
-  void put_result(Tensor tensor) { results_ = {std::move(tensor)}; }
-
-  /// "relu", {"class_name": "ReLU"} or {"class_name": "function", "config": "relu"}.
-  std::string activation_name(std::string_view key, std::string_view fallback) {
-    const auto value = config_->find(key);
-    if (!value) return std::string(fallback);
-    if (value->is_string()) return std::string(value->text());
-    std::string name = text(*value, "config", text(*value, "class_name"));
-    if (name == "LeakyReLU") return "leaky_relu";
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return name;
-  }
-
-  Tensor activated(Tensor in, std::string_view fallback = "linear") {
-    const std::string name = activation_name("activation", fallback);
-    if (name == "linear") return in;
-    if (!has_word(kInPlace, name) && !has_word(kFromInput, name))
-      throw Refusal{*config_->find("activation"), "an activation of Keras"};
-    return put_plain(Activation{.in_place = has_word(kInPlace, name)}, in, "/" + name);
-  }
-
-  std::vector<Sizes> sizes_of(const Tensors& tensors) const {
-    std::vector<Sizes> sizes;
-    for (const Tensor& t : tensors) sizes.push_back(t.sizes);
-    return of_one_rank(std::move(sizes));
-  }
-
-  Arrangement arranged(const Tensors& tensors, int special = -1) const {
-    std::vector<Shape> shapes;
-    for (const Tensor& t : tensors) shapes.push_back(t.shape);
-    const auto made = arrange(sizes_of(tensors), shapes, special);
-    if (!made) refuse_layer("at most three axes besides the batch, each treated alike");
-    return *made;
-  }
-
-  int axis_of(std::vector<int> numbers, int fallback, std::size_t rank) const {
-    if (numbers.size() > 1) refuse_layer("one axis");
-    const int axis = numbers.empty() ? fallback : numbers[0];
-    const int place = axis < 0 ? axis + static_cast<int>(rank) : axis - 1;  // the batch is axis 0
-    if (axis == 0 || place < 0 || place >= static_cast<int>(rank)) refuse_layer("an axis behind the batch's");
-    return place;
-  }
-
-  Tensor part(const Tensor& whole, Sizes sizes, std::string_view suffix = {}) {
-    const std::vector<Shape> shapes = arranged({whole, {.shape = {}, .sizes = sizes}}).shapes;
-    return put(Slice{shapes[1]}, {layer_of(whole, shapes[0])}, std::move(sizes), suffix);
-  }
-
-  // Images and sequences.
-
-  struct Picture {
-    bool is_sequence = false, first = false;
-    Shape shape;  ///< without zeros
-    std::array<int, 4> zeros{};
-    int layer = -1;
-    Sizes sizes(const Shape& out) const {
-      if (is_sequence) return first ? Sizes{out.channels, out.height} : Sizes{out.height, out.channels};
-      return first ? Sizes{out.channels, out.height, out.width} : Sizes{out.height, out.width, out.channels};
-    }
-  };
-
-  Picture picture() {
-    Picture p{.is_sequence = kind_.find("1D") != std::string::npos, .first = channels_first(), .zeros = in_[0].zeros};
-    Sizes sizes = in_[0].sizes;
-    if (in_.size() != 1 || sizes.size() != (p.is_sequence ? 2u : 3u))
-      refuse_layer(p.is_sequence ? "an input of [steps, features]" : "an input of [height, width, channels]");
-    if (p.is_sequence) sizes.insert(sizes.begin() + (p.first ? 2 : 1), 1);
-    p.shape = p.first ? Shape{sizes[0], sizes[1], sizes[2]} : Shape{sizes[2], sizes[0], sizes[1]};
-    p.shape.height -= p.zeros[0] + p.zeros[1];
-    p.shape.width -= p.zeros[2] + p.zeros[3];
-    Tensor bare = in_[0];
-    bare.zeros = {};
-    p.layer = layer_of(bare, p.shape);
-    return p;
-  }
-
-  /// Zeros before and behind one side.
-  static std::array<int, 2> zeros_of(std::string_view padding, int size, int reach, int stride) {
-    if (padding == "causal") return {reach - 1, 0};
-    if (padding != "same") return {0, 0};
-    const int places = (size + stride - 1) / stride, zeros = std::max(0, (places - 1) * stride + reach - size);
-    return {zeros / 2, zeros - zeros / 2};
-  }
-
-  Window window(const Picture& p, std::string_view size_key, bool is_pool) {
-    Window w;
-    std::tie(w.height, w.width) = std::tuple_cat(config_->sides(size_key, p.is_sequence,
-                                                                {is_pool ? 2 : 0, p.is_sequence ? 1
-                                                                                  : is_pool     ? 2
-                                                                                                : 0}));
-    const std::array<int, 2> stride =
-        config_->sides("strides", p.is_sequence, is_pool ? std::array{w.height, w.width} : std::array{1, 1});
-    w.stride_height = stride[0];
-    w.stride_width = stride[1];
-    if (std::min({w.height, w.width, w.stride_height, w.stride_width}) < 1)
-      refuse_layer(fmt::format("a {} and strides of one or two positive numbers", size_key));
-    if (!is_pool)
-      std::tie(w.dilation_height, w.dilation_width) = std::tuple_cat(config_->sides("dilation_rate", p.is_sequence, {1, 1}));
-    return w;
-  }
-
-  /// With the zeros of the layer's padding and of a ZeroPadding in front.
-  Window padded_window(const Picture& p, std::string_view size_key, bool is_pool) {
-    Window w = window(p, size_key, is_pool);
-    const bool is_causal = p.is_sequence && !is_pool;
-    config_->only("padding", is_causal ? std::initializer_list<std::string_view>{"\"valid\"", "\"same\"", "\"causal\""}
-                                       : std::initializer_list<std::string_view>{"\"valid\"", "\"same\""});
-    const std::string padding = config_->word("padding", "valid");
-    auto rows = zeros_of(padding, p.shape.height + p.zeros[0] + p.zeros[1], w.reach_height(), w.stride_height);
-    auto columns =
-        zeros_of(p.is_sequence ? "valid" : padding, p.shape.width + p.zeros[2] + p.zeros[3], w.reach_width(), w.stride_width);
-    rows = {rows[0] + p.zeros[0], rows[1] + p.zeros[1]};
-    columns = {columns[0] + p.zeros[2], columns[1] + p.zeros[3]};
-    w.pad_height = rows[0];
-    w.end_height = rows[1] - rows[0];
-    w.pad_width = columns[0];
-    w.end_width = columns[1] - columns[0];
-    return w;
-  }
-
-  void read_convolution() {
-    const Picture p = picture();
-    const Window w = padded_window(p, "kernel_size", false);
-    const bool bias = config_->flag("use_bias", true);
-    const bool is_depthwise = kind_.starts_with("Depthwise"), is_separable = kind_.starts_with("Separable");
-    if (!is_depthwise && !is_separable)
-      return put_result(
-          activated(put_picture(p, Conv{config_->number("filters"), w, config_->number("groups", 1), bias}, p.layer, "")));
-    config_->only("groups", {"1"});
-    if (is_depthwise) config_->find("filters");
-    const int channels = p.shape.channels * config_->number("depth_multiplier", 1);
-    Tensor made =
-        put_picture(p, Conv{channels, w, p.shape.channels, bias && is_depthwise}, p.layer, is_depthwise ? "" : "/depthwise");
-    if (is_separable) made = put_picture(p, Conv{config_->number("filters"), square(1), 1, bias}, made.layer, "");
-    put_result(activated(made));
-  }
-
-  Tensor put_picture(const Picture& p, LayerSpec spec, int from, std::string_view suffix) {
-    const std::string name = name_ + std::string(suffix);
-    const int layer = layers_.put(name, std::move(spec), {from}, name);
-    return {.layer = layer, .shape = net_.shape(layer), .sizes = p.sizes(net_.shape(layer))};
-  }
-
-  /// Keras's rule for its size: "same" makes strides times the input, with output_padding what PyTorch makes.
-  void read_transposed() {
-    Picture p = picture();
-    if (has_zeros(in_[0])) {
-      p.layer = layer_of(in_[0]);
-      p.shape = net_.shape(p.layer);
-    }
-    Window w = window(p, "kernel_size", false);
-    config_->only("padding", {"\"valid\"", "\"same\""});
-    config_->only("groups", {"1"});
-    const bool is_same = config_->word("padding", "valid") == "same";
-    const std::vector<int> more = config_->list_of("output_padding");
-    const auto end = [&](int size, int reach, int stride, std::size_t side) {
-      const int added = more.empty() ? 0 : more[std::min(side, more.size() - 1)];
-      const int out = !more.empty() ? (size - 1) * stride + reach - (is_same ? 2 * (reach / 2) : 0) + added
-                      : is_same     ? size * stride
-                                    : size * stride + std::max(reach - stride, 0);
-      return (size - 1) * stride + reach - out;
-    };
-    w.end_height = end(p.shape.height, w.reach_height(), w.stride_height, 0);
-    if (!p.is_sequence) w.end_width = end(p.shape.width, w.reach_width(), w.stride_width, 1);
-    put_result(
-        activated(put_picture(p, TransposedConv{config_->number("filters"), w, config_->flag("use_bias", true)}, p.layer, "")));
-  }
-
-  void read_pool() {
-    const Picture p = picture();
-    put_result(put_picture(
-        p, Pool{kind_.starts_with("Max") ? Pooling::max : Pooling::average, padded_window(p, "pool_size", true)}, p.layer, ""));
-  }
-
-  void read_global_pool() {
-    const Picture p = picture();
-    Tensor made = put_picture(p, GlobalPool{}, layer_of(in_[0], with_zeros(p)), "");
-    if (!config_->flag("keepdims", false)) made.sizes = {made.shape.channels};
-    put_result(made);
-  }
-
-  static Shape with_zeros(const Picture& p) {
-    return {p.shape.channels, p.shape.height + p.zeros[0] + p.zeros[1], p.shape.width + p.zeros[2] + p.zeros[3]};
-  }
-
-  /// [[top, bottom], [left, right]], [height, width] or one number.
-  std::array<int, 4> borders(std::string_view key, bool is_sequence) {
-    std::vector<int> list = config_->list_of(key);
-    if (list.empty()) list = {1};
-    if (is_sequence) {
-      if (list.size() == 1) list.push_back(list[0]);
-      list.resize(4, 0);
-    }
-    if (list.size() == 1) list.push_back(list[0]);
-    if (list.size() == 2) list = {list[0], list[0], list[1], list[1]};
-    if (list.size() != 4 || *std::ranges::min_element(list) < 0 || *std::ranges::max_element(list) > 1 << 20)
-      refuse_layer(fmt::format("a {} of all sides", key));
-    return {list[0], list[1], list[2], list[3]};
-  }
-
-  void read_zero_padding() {
-    const Picture p = picture();
-    Tensor made{.layer = p.layer, .shape = p.shape, .zeros = borders("padding", p.is_sequence)};
-    for (std::size_t i = 0; i < 4; ++i) made.zeros[i] += p.zeros[i];
-    Picture around = p;
-    around.zeros = made.zeros;
-    made.sizes = p.sizes(with_zeros(around));
-    put_result(made);
-  }
-
-  void read_cropping() {
-    const Picture p = picture();
-    const auto cut = borders("cropping", p.is_sequence);
-    Shape shape = with_zeros(p);
-    const int layer = layer_of(in_[0], shape);
-    shape.height -= cut[0] + cut[1];
-    shape.width -= cut[2] + cut[3];
-    put_result(put_picture(p, Slice{shape}, layer, ""));
-  }
-
-  void read_upsampling() {
-    const Picture p = picture();
-    const auto factor = config_->sides("size", p.is_sequence, {2, p.is_sequence ? 1 : 2});
-    Shape shape = with_zeros(p);
-    const int layer = layer_of(in_[0], shape);
-    if (std::max(factor[0], factor[1]) > 1 << 15) refuse_layer("a factor of at most 32768");
-    shape.height *= factor[0];
-    shape.width *= factor[1];
-    put_result(put_picture(p, Resize{shape}, layer, ""));
-  }
-
-  // Products, recurrent layers, attention.
-
-  /// At every position of the last axis.
-  Tensor dense(const Tensor& in, int units, bool bias, std::string_view suffix = {}) {
-    const int width = in.sizes.back();
-    Sizes sizes = in.sizes;
-    sizes.back() = units;
-    return put(Dense{units, bias}, {layer_of(in, Shape{width, static_cast<int>(count_of(in.sizes) / width), 1})}, sizes, suffix);
-  }
-
-  void read_dense() {
-    config_->only("lora_rank", {});
-    put_result(activated(dense(in_[0], config_->number("units"), config_->flag("use_bias", true))));
-  }
-
-  void read_embedding() {
-    config_->only("sparse", {"false"});
-    config_->only("lora_rank", {});
-    Sizes sizes = in_[0].sizes;
-    const int tokens = static_cast<int>(count_of(sizes)), width = config_->number("output_dim");
-    sizes.push_back(width);
-    put_result(put(Embedding{config_->number("input_dim"), width}, {layer_of(in_[0], Shape{1, tokens, 1})}, sizes));
-  }
-
-  struct Rnn {
-    std::string kind;
-    bool sequences = false, states = false;
-    Recurrent spec;
-  };
-
-  Rnn recurrent(std::string_view kind) {
-    Rnn rnn{.kind = std::string(kind)};
-    const bool is_library = kind.starts_with("CuDNN"), is_gru = kind.find("GRU") != kind.npos;
-    config_->only("time_major", {"false"});
-    activation_name("activation", "tanh");
-    rnn.sequences = config_->flag("return_sequences", false);
-    rnn.states = config_->flag("return_state", false);
-    const bool bias = config_->flag("use_bias", true), twice = config_->flag("reset_after", false);
-    rnn.spec = {.cell = kind.find("LSTM") != kind.npos ? Cell::lstm
-                        : is_gru                       ? Cell::gru
-                                                       : Cell::vanilla,
-                .hidden = config_->number("units")};
-    rnn.spec.biases = !bias ? 0 : is_library || (is_gru && twice) ? 2 : 1;
-    return rnn;
-  }
-
-  /// The sequence of all steps, from the first input, with further inputs and initial_state as states.
-  Tensor run(const Rnn& rnn) {
-    Tensor in = in_[0];
-    if (in.sizes.size() != 2) refuse_layer("an input of [steps, features]");
-    if (drops_) in = put_plain(Dropout{}, in, "/dropout");
-    Tensors states(in_.begin() + 1, in_.end());
-    if (const auto named = named_.find("initial_state"); named != named_.end()) {
-      states.insert(states.end(), named->second.begin(), named->second.end());
-      named_.erase(named);
-    }
-    std::vector<int> inputs{layer_of(in, Shape{in.sizes[1], in.sizes[0], 1})};
-    for (const Tensor& state : states) inputs.push_back(layer_of(state, Shape{static_cast<int>(count_of(state.sizes)), 1, 1}));
-    const int width = rnn.spec.bidirectional && !rnn.spec.sum_directions ? 2 * rnn.spec.hidden : rnn.spec.hidden;
-    return put(rnn.spec, inputs, {in.sizes[0], width});
-  }
-
-  bool drops(Config& config) {
-    bool any = false;
-    for (const std::string_view key : {"dropout", "recurrent_dropout"}) {
-      const auto value = config.find(key);
-      if (value && (!value->is_number() || value->number() < 0 || value->number() > 1))
-        throw Refusal{*value, fmt::format("{}, a number from 0 to 1", key)};
-      any = any || (value && value->number() > 0);
-    }
-    return any;
-  }
-
-  Tensor last(const Tensor& sequence, std::string_view suffix = "/last") {
-    return put(LastStep{}, {layer_of(sequence)}, {sequence.sizes[1]}, suffix);
-  }
-
-  void read_recurrent() {
-    drops_ = drops(*config_);
-    const Rnn rnn = recurrent(kind_);
-    const Tensor all = run(rnn);
-    results_ = {rnn.sequences ? all : last(all)};
-    if (!rnn.states) return;
-    const Tensor state = rnn.sequences ? last(all) : results_[0];
-    results_.insert(results_.end(), rnn.spec.cell == Cell::lstm ? 2 : 1, state);
-  }
-
-  void read_bidirectional() {
-    config_->only("merge_mode", {"\"concat\"", "\"sum\"", "\"ave\"", "\"mul\""});
-    const auto mode = member(config_of(*json_), "merge_mode");
-    const std::string merge = mode && mode->is_null() ? "" : config_->word("merge_mode", "concat");
-    const auto inner = config_->find("layer"), backward = config_->find("backward_layer");
-    const std::string kind = inner ? text(*inner, "class_name") : "";
-    if (kind != "LSTM" && kind != "GRU" && kind != "SimpleRNN" && !kind.starts_with("CuDNN"))
-      refuse_layer("a recurrent layer in Bidirectional");
-    Config inside(config_of(*inner));
-    const auto swapped = std::exchange(config_, &inside);
-    drops_ = drops(inside);
-    Rnn rnn = recurrent(kind);
-    inside.finish();
-    config_ = swapped;
-    if (backward && (text(*backward, "class_name") != kind ||
-                     whole(member(config_of(*backward), "units").value_or(*backward)) != rnn.spec.hidden))
-      throw Refusal{*backward, "a backward layer like the forward one"};
-    rnn.spec.bidirectional = true;
-    rnn.spec.sum_directions = merge == "sum" || merge == "ave";
-    const int hidden = rnn.spec.hidden;
-    const Tensor all = run(rnn), made = rnn.sequences ? all : last(all);
-    Sizes half = made.sizes;
-    half.back() = hidden;
-    if (merge == "concat" || rnn.spec.sum_directions) {
-      results_ = {made};
-    } else {
-      results_ = {part(made, half, "/forward"), part(made, half, "/backward")};
-      if (merge == "mul") results_ = {multiplied(results_)};
-    }
-    if (!rnn.states) return;
-    if (rnn.spec.sum_directions) refuse_layer("return_state with merge_mode concat, mul or null");
-    const Tensor states = rnn.sequences ? last(all) : made;
-    const Tensor ways[] = {part(states, {hidden}, "/forward_state"), part(states, {hidden}, "/backward_state")};
-    for (const Tensor& way : ways) results_.insert(results_.end(), rnn.spec.cell == Cell::lstm ? 2 : 1, way);
-  }
-
-  void read_time_distributed() {
-    constexpr std::string_view kAtEachStep =
-        " Dense Activation ReLU LeakyReLU ELU Softmax Dropout LayerNormalization BatchNormalization Masking GaussianNoise ";
-    const auto inner = config_->find("layer");
-    const std::string kind = inner ? text(*inner, "class_name") : "";
-    if (!has_word(kAtEachStep, kind)) refuse_layer(fmt::format("in TimeDistributed one of{}", kAtEachStep));
-    Config inside(config_of(*inner));
-    const auto swapped = std::exchange(config_, &inside);
-    (this->*handler_of(kind))();
-    inside.finish();
-    config_ = swapped;
-  }
-
-  void read_multi_head_attention() {
-    const int heads = config_->number("num_heads"), width = config_->number("key_dim"),
-              values = config_->number("value_dim", width);
-    const bool bias = config_->flag("use_bias", true);
-    drops(*config_);
-    config_->only("attention_axes", {"[1]"});
-    const std::vector<int> shape = config_->list_of("output_shape");
-    const auto take = [&](std::string_view key, std::size_t place) -> std::optional<Tensor> {
-      const auto named = named_.find(std::string(key));
-      if (named != named_.end()) {
-        const Tensor found = named->second[0];
-        named_.erase(named);
-        return found;
-      }
-      return place < in_.size() ? std::optional(in_[place]) : std::nullopt;
-    };
-    const Tensor query = *take("query", 0);
-    const auto value = take("value", 1);
-    if (!value) refuse_layer("a query and a value");
-    const Tensor key = take("key", 2).value_or(*value);
-    for (const Tensor& t : {query, *value, key})
-      if (t.sizes.size() != 2) refuse_layer("inputs of [steps, features]");
-    const Tensor q = dense(query, heads * width, bias, "/query"), k = dense(key, heads * width, bias, "/key"),
-                 v = dense(*value, heads * values, bias, "/value");
-    const Tensor context = put(Attention{heads}, {q.layer, k.layer, v.layer}, {query.sizes[0], heads * values}, "/attention");
-    put_result(dense(context, shape.empty() ? query.sizes[1] : shape[0], bias));
-  }
-
-  /// Of query, value and, where it is another, key; without weights.
-  void read_attention() {
-    config_->only("use_scale", {"false"});
-    config_->only("score_mode", {"\"dot\""});
-    drops(*config_);
-    if (in_.size() < 2 || in_.size() > 3) refuse_layer("a query, a value and perhaps a key");
-    for (const Tensor& t : in_)
-      if (t.sizes.size() != 2) refuse_layer("inputs of [steps, features]");
-    const auto sequence = [&](const Tensor& t) { return layer_of(t, Shape{t.sizes[1], t.sizes[0], 1}); };
-    put_result(put(Attention{1}, {sequence(in_[0]), sequence(in_.back()), sequence(in_[1])}, {in_[0].sizes[0], in_[1].sizes[1]}));
-  }
-
-  // Normalisation and what treats numbers one by one.
-
-  /// The axes that are normalised together as channels, the others as positions.
-  Tensor normalised(LayerSpec spec, const Tensor& in, std::vector<int> axes) {
-    std::set<int> places;
-    for (const int axis : axes) places.insert(axis_of({axis}, -1, in.sizes.size()));
-    std::int64_t channels = 1;
-    for (const int place : places) channels *= in.sizes[static_cast<std::size_t>(place)];
-    Shape shape{static_cast<int>(channels), static_cast<int>(count_of(in.sizes) / channels), 1};
-    if (places.size() == 1 && in.sizes.size() == 3) {  // an image stays one
-      const auto [shapes, place] = arranged({in}, *places.begin());
-      if (place == Axis::channels) shape = shapes[0];
-    }
-    return put(std::move(spec), {layer_of(in, shape)}, in.sizes);
-  }
-
-  void read_batch_norm() {
-    config_->only("renorm", {"false"});
-    config_->only("virtual_batch_size", {});
-    config_->only("adjustment", {});
-    std::vector<int> axis = config_->list_of("axis");
-    if (axis.empty()) axis = {-1};
-    const bool scale = config_->flag("scale", true);
-    put_result(normalised(BatchNorm{.scale = scale, .shift = config_->flag("center", true)}, in_[0], axis));
-  }
-
-  void read_layer_norm() {
-    std::vector<int> axis = config_->list_of("axis");
-    if (axis.empty()) axis = {-1};
-    const bool is_rms = kind_ == "RMSNormalization", is_group = kind_ == "GroupNormalization",
-               is_unit = kind_ == "UnitNormalization";
-    if (is_group) config_->find("groups");
-    const bool rms = config_->flag("rms_scaling", is_rms);
-    const bool scale = !is_unit && config_->flag("scale", true), shift = !rms && !is_unit && config_->flag("center", true);
-    put_result(normalised(LayerNorm{.scale = scale, .shift = shift}, in_[0], axis));
-  }
-
-  void read_activation() { put_result(activated(in_[0], "relu")); }
-  void read_simple_activation() {
-    config_->find("axis");  // of a softmax: any costs the same
-    put_result(put_plain(Activation{}, in_[0]));
-  }
-  void read_dropout() {
-    config_->find("data_format");
-    put_result(put_plain(Dropout{}, in_[0]));
-  }
-  void read_nothing() {
-    config_->find("scale");
-    config_->find("axis");
-  }
-
-  /// A factor for each number of a sample, or for each along the axes that are not shared.
-  void read_prelu() {
-    Sizes sizes = in_[0].sizes;
-    for (const int axis : config_->list_of("shared_axes")) sizes[static_cast<std::size_t>(axis_of({axis}, -1, sizes.size()))] = 1;
-    const Tensor made = put_plain(Activation{.in_place = false}, in_[0], "/activation");
-    const int count = static_cast<int>(count_of(sizes));
-    const int rows = layers_.put(name_ + "/rows", Input{{1, 1, 1}}, {});
-    const Tensor factors = put(Embedding{1, count}, {rows}, sizes, "/factors");
-    put_result(multiplied({made, factors}));
-  }
-
-  // Several inputs, and other shapes.
-
-  Tensor multiplied(const Tensors& tensors) {
-    Tensor made = tensors[0];
-    for (std::size_t i = 1; i < tensors.size(); ++i)
-      made = merged(Multiply{}, {made, tensors[i]}, i > 1 ? fmt::format("/{}", i) : "");
-    return made;
-  }
-
-  /// Number by number; sides of 1 are repeated.
-  Tensor merged(LayerSpec spec, const Tensors& tensors, std::string_view suffix = {}) {
-    const std::vector<Shape> shapes = arranged(tensors).shapes;
-    std::vector<int> layers;
-    for (std::size_t i = 0; i < tensors.size(); ++i) layers.push_back(layer_of(tensors[i], shapes[i]));
-    return put(std::move(spec), layers, broadcast_sizes(sizes_of(tensors)), suffix);
-  }
-
-  void read_merge() { put_result(kind_ == "Multiply" ? multiplied(in_) : merged(Add{}, in_)); }
-
-  void read_concatenate() {
-    const int place = axis_of(config_->list_of("axis"), -1, in_[0].sizes.size());
-    const auto at = static_cast<std::size_t>(place);
-    Sizes sizes = in_[0].sizes;
-    sizes[at] = 0;
-    for (const Tensor& t : in_) {
-      if (t.sizes.size() != sizes.size()) refuse_layer("inputs with the same number of axes");
-      sizes[at] += t.sizes[at];
-    }
-    const auto [shapes, axis] = arranged(in_, place);
-    std::vector<int> layers;
-    for (std::size_t i = 0; i < in_.size(); ++i) layers.push_back(layer_of(in_[i], shapes[i]));
-    put_result(put(Concat{axis}, layers, sizes));
-  }
-
-  /// The product over one axis of each.
-  void read_dot() {
-    config_->only("normalize", {"false", "true"});
-    std::vector<int> axes = config_->list_of("axes");
-    if (axes.size() == 1) axes.push_back(axes[0]);
-    if (in_.size() != 2 || axes.size() != 2) refuse_layer("two inputs and an axis of each");
-    std::array<std::int64_t, 2> inner{}, outer{};
-    Sizes sizes;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const Sizes& of = in_[i].sizes;
-      if (of.size() > 2) refuse_layer("inputs of [steps, features] or [features]");
-      const int place = axis_of({axes[i]}, -1, of.size());
-      inner[i] = of[static_cast<std::size_t>(place)];
-      outer[i] = count_of(of) / inner[i];
-      if (of.size() == 2) sizes.push_back(static_cast<int>(outer[i]));
-    }
-    if (inner[0] != inner[1]) refuse_layer("axes of equal size");
-    if (sizes.empty()) sizes = {1};
-    const int k = static_cast<int>(inner[0]), m = static_cast<int>(outer[0]), n = static_cast<int>(outer[1]);
-    put_result(put(MatrixProduct{}, {layer_of(in_[0], Shape{1, m, k}), layer_of(in_[1], Shape{1, k, n})}, sizes));
-  }
-
-  void read_flatten() {
-    config_->find("data_format");
-    const int count = static_cast<int>(count_of(in_[0].sizes));
-    if (in_[0].sizes.size() == 1) return;
-    put_result(put(Flatten{}, {layer_of(in_[0])}, {count}));
-  }
-
-  /// The same numbers in the same order.
-  void read_reshape() {
-    Sizes sizes = config_->list_of("target_shape");
-    const auto open = std::ranges::find(sizes, -1);
-    const std::int64_t all = count_of(in_[0].sizes);
-    if (open != sizes.end()) {
-      *open = 1;
-      *open = static_cast<int>(all / std::max<std::int64_t>(1, count_of(sizes)));
-    }
-    if (sizes.empty() || *std::ranges::min_element(sizes) < 1 || count_of(sizes) != all)
-      refuse_layer(fmt::format("a target_shape of {} numbers", all));
-    Tensor made = in_[0];
-    if (has_zeros(made)) {
-      made.layer = layer_of(in_[0]);
-      made = {.layer = made.layer, .shape = net_.shape(made.layer)};
-    }
-    made.sizes = sizes;
-    put_result(made);
-  }
-
-  void read_permute() {
-    const std::vector<int> dims = config_->list_of("dims");
-    const Sizes& old = in_[0].sizes;
-    std::vector<int> sorted = dims, all(old.size());
-    std::iota(all.begin(), all.end(), 1);
-    std::ranges::sort(sorted);
-    if (sorted != all) refuse_layer("dims that name each axis once, from 1");
-    Sizes sizes;
-    for (const int axis : dims) sizes.push_back(old[static_cast<std::size_t>(axis - 1)]);
-    if (dims == all) return;
-    put_result(put(Rearrange{natural_shape(sizes), true}, {layer_of(in_[0])}, sizes));
-  }
-
-  void read_repeat() {
-    if (in_[0].sizes.size() != 1) refuse_layer("an input of [features]");
-    const int width = in_[0].sizes[0], times = config_->number("n");
-    put_result(put(Resize{{width, times, 1}}, {layer_of(in_[0], Shape{width, 1, 1})}, {times, width}));
+    return {};
   }
 
   JsonValue model_;
-  TensorNetwork layers_;
-  NetworkBuilder& net_ = layers_.builder();
-  // Of the call that is read:
-  std::string kind_, name_;
-  std::optional<JsonValue> json_;
-  Config* config_ = nullptr;
-  Tensors in_, results_;
-  std::map<std::string, Tensors> named_;
-  bool drops_ = false;
+  TensorNetwork network_;
+  NetworkBuilder& net_ = network_.builder();
+  KerasLayers layers_{network_};
+  std::string kind_, name_;  ///< of the layer that is read
+  std::map<std::string, ShapedTensors> named_;
   bool channels_first_ = false;  ///< some layer of the model reads images so
 };
-
-const std::vector<KerasReader::Kind>& KerasReader::kinds() {
-  using K = KerasReader;
-  static const std::vector<Kind> kinds{
-      {" InputLayer Rescaling Normalization Masking GaussianNoise ActivityRegularization ", &K::read_nothing},
-      {" Conv1D Conv2D DepthwiseConv1D DepthwiseConv2D SeparableConv1D SeparableConv2D ", &K::read_convolution},
-      {" Conv1DTranspose Conv2DTranspose ", &K::read_transposed},
-      {" MaxPooling1D MaxPooling2D AveragePooling1D AveragePooling2D ", &K::read_pool},
-      {" GlobalAveragePooling1D GlobalAveragePooling2D GlobalMaxPooling1D GlobalMaxPooling2D ", &K::read_global_pool},
-      {" ZeroPadding1D ZeroPadding2D ", &K::read_zero_padding},
-      {" Cropping1D Cropping2D ", &K::read_cropping},
-      {" UpSampling1D UpSampling2D ", &K::read_upsampling},
-      {" Dense ", &K::read_dense},
-      {" Embedding ", &K::read_embedding},
-      {" LSTM GRU SimpleRNN CuDNNLSTM CuDNNGRU ", &K::read_recurrent},
-      {" Bidirectional ", &K::read_bidirectional},
-      {" TimeDistributed ", &K::read_time_distributed},
-      {" MultiHeadAttention ", &K::read_multi_head_attention},
-      {" Attention ", &K::read_attention},
-      {" BatchNormalization ", &K::read_batch_norm},
-      {" LayerNormalization GroupNormalization UnitNormalization RMSNormalization ", &K::read_layer_norm},
-      {" Activation ", &K::read_activation},
-      {" ReLU LeakyReLU ELU Softmax ThresholdedReLU ", &K::read_simple_activation},
-      {" PReLU ", &K::read_prelu},
-      {" Dropout SpatialDropout1D SpatialDropout2D GaussianDropout AlphaDropout ", &K::read_dropout},
-      {" Add Subtract Average Maximum Minimum Multiply ", &K::read_merge},
-      {" Concatenate ", &K::read_concatenate},
-      {" Dot ", &K::read_dot},
-      {" Flatten ", &K::read_flatten},
-      {" Reshape ", &K::read_reshape},
-      {" Permute ", &K::read_permute},
-      {" RepeatVector ", &K::read_repeat},
-  };
-  return kinds;
-}
 
 }  // namespace
 

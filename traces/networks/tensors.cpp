@@ -110,14 +110,14 @@ constexpr bool trains<workloads::Recurrent> = true;
 
 }  // namespace
 
-bool has_zeros(const Tensor& tensor) { return tensor.zeros != std::array<int, 4>{}; }
+bool has_zeros(const ShapedTensor& tensor) { return tensor.zeros != std::array<int, 4>{}; }
 
-Tensor TensorNetwork::input(std::string name, Sizes sizes, const Shape& natural) {
+ShapedTensor TensorNetwork::input(std::string name, Sizes sizes, const Shape& natural) {
   inputs_.push_back({std::move(name), natural});
   return {.shape = natural, .sizes = std::move(sizes), .input = static_cast<int>(inputs_.size()) - 1};
 }
 
-int TensorNetwork::layer_of(const std::string& name, const Tensor& tensor, std::optional<Shape> wanted) {
+int TensorNetwork::layer_of(const std::string& name, const ShapedTensor& tensor, std::optional<Shape> wanted) {
   int layer = tensor.layer;
   Shape shape = tensor.shape;
   if (tensor.input >= 0) {
@@ -150,10 +150,10 @@ int TensorNetwork::put(const std::string& name, workloads::LayerSpec spec, std::
   return layer;
 }
 
-workloads::Network TensorNetwork::finish(const Tensors& results) {
+workloads::Network TensorNetwork::finish(const ShapedTensors& results) {
   std::set<int> done;
   if (net_.good())
-    for (const Tensor& result : results) {
+    for (const ShapedTensor& result : results) {
       const int layer = layer_of("output", result);
       if (done.insert(layer).second) put("loss", workloads::Loss{}, {layer});
     }

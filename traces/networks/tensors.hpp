@@ -1,4 +1,4 @@
-// Tensors of other programs as shapes of ours: which of their axes are channels, height and width.
+// ShapedTensors of other programs as shapes of ours: which of their axes are channels, height and width.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ std::vector<Sizes> of_one_rank(std::vector<Sizes> sizes);
 Sizes broadcast_sizes(const std::vector<Sizes>& of_one_rank);
 
 /// A result of another program's layer, and which of our layers makes it in which shape.
-struct Tensor {
+struct ShapedTensor {
   int layer = -1;
   workloads::Shape shape;
   Sizes sizes;
@@ -47,9 +47,9 @@ struct Tensor {
   int batch = 0;               ///< the batch's axis, where `sizes` have one
   bool is_permuted = false;    ///< its numbers do not lie in the order of its sizes
 };
-using Tensors = std::vector<Tensor>;
+using ShapedTensors = std::vector<ShapedTensor>;
 
-bool has_zeros(const Tensor& tensor);
+bool has_zeros(const ShapedTensor& tensor);
 
 /// Layers whose inputs are tensors.
 class TensorNetwork {
@@ -57,16 +57,16 @@ class TensorNetwork {
   explicit TensorNetwork(std::string name) : net_(std::move(name)) {}
 
   /// `natural`: its shape where no layer wants another.
-  Tensor input(std::string name, Sizes sizes, const workloads::Shape& natural);
+  ShapedTensor input(std::string name, Sizes sizes, const workloads::Shape& natural);
   /// The layer that makes a tensor; `wanted`: in which shape, by default as it is. Layers in between are called by `name`.
-  int layer_of(const std::string& name, const Tensor& tensor, std::optional<workloads::Shape> wanted = {});
+  int layer_of(const std::string& name, const ShapedTensor& tensor, std::optional<workloads::Shape> wanted = {});
   /// Appends a layer. Of equal `weights` only the first has its own; none where it is empty. The name is made unlike all others.
   int put(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs, const std::string& weights = {});
   bool knows(const std::string& weights) const { return owners_.contains(weights); }
   workloads::Shape shape(int layer) const { return net_.shape(layer); }
   NetworkBuilder& builder() { return net_; }
   /// With a loss behind each result.
-  workloads::Network finish(const Tensors& results);
+  workloads::Network finish(const ShapedTensors& results);
 
  private:
   struct InputOf {

@@ -73,7 +73,7 @@ struct Known {
     unread    ///< that no layer makes
   };
   Is is = Is::unread;
-  Tensor tensor{};
+  ShapedTensor tensor{};
   TorchSizes sizes{};
   std::string parameters{};  ///< names, one behind the other; of a weight
   std::vector<Known> several{};
@@ -88,7 +88,7 @@ class TorchReader {
     find_batch();
     for (const auto& [name, type] : program_.arguments) read_argument(name, type);
     for (const TorchStatement& statement : program_.statements) read_statement(statement);
-    Tensors results;
+    ShapedTensors results;
     if (net_.builder().good())
       for (const std::string& name : program_.results)
         if (const auto found = known_.find(name); found != known_.end() && found->second.is == Known::Is::tensor)
@@ -208,7 +208,7 @@ class TorchReader {
   }
 
   /// What is printed must be what the layer makes of a sample.
-  void check_shape(const Tensor& made) const {
+  void check_shape(const ShapedTensor& made) const {
     if (!now_->type) return;
     const auto printed = sample(now_->type->sizes);
     if (!printed || count_of(printed->first) != count_of(made.sizes))
@@ -216,8 +216,8 @@ class TorchReader {
   }
 
   /// As printed; where nothing is, `fallback`.
-  Tensor made(int layer, const Sizes& fallback, int batch) const {
-    Tensor tensor{.layer = layer, .shape = net_.shape(layer), .sizes = fallback, .batch = batch};
+  ShapedTensor made(int layer, const Sizes& fallback, int batch) const {
+    ShapedTensor tensor{.layer = layer, .shape = net_.shape(layer), .sizes = fallback, .batch = batch};
     if (const auto printed = now_->type ? sample(now_->type->sizes) : std::nullopt) {
       tensor.sizes = printed->first;
       tensor.batch = printed->second;
@@ -227,7 +227,7 @@ class TorchReader {
       throw Refusal{fmt::format("{} x {} x {} numbers a sample", s.channels, s.height, s.width)};
     return tensor;
   }
-  static Known as_tensor(Tensor tensor) { return {.is = Known::Is::tensor, .tensor = std::move(tensor)}; }
+  static Known as_tensor(ShapedTensor tensor) { return {.is = Known::Is::tensor, .tensor = std::move(tensor)}; }
 
   Sizes printed_sizes() const {
     const auto one = now_->type ? sample(now_->type->sizes) : std::nullopt;
@@ -333,21 +333,21 @@ class TorchReader {
   /// The numbers of a bias, or none.
   const Known* bias(std::size_t i) const { return weight(i, "bias", 1); }
 
-  Tensor tensor(std::size_t i, std::string_view name) {
+  ShapedTensor tensor(std::size_t i, std::string_view name) {
     const TorchValue* value = argument(i, name);
     const Known* known = value != nullptr ? find(*value) : nullptr;
     if (known == nullptr) throw Refusal{"a tensor"};
     return tensor_of(*known);
   }
 
-  Tensor tensor_of(const Known& known) {
+  ShapedTensor tensor_of(const Known& known) {
     if (known.is == Known::Is::tensor) return known.tensor;
     if (known.is == Known::Is::states) return last_states(known);
     if (known.is == Known::Is::weight) return parameter(known);
     throw Refusal{"a tensor that layers make"};
   }
 
-  int layer_of(const Tensor& tensor, std::optional<Shape> wanted = {}) { return net_.layer_of(now_->name, tensor, wanted); }
+  int layer_of(const ShapedTensor& tensor, std::optional<Shape> wanted = {}) { return net_.layer_of(now_->name, tensor, wanted); }
   int put(LayerSpec spec, std::vector<int> inputs, const std::string& weights = {}) {
     if (!weights.empty())
       for (std::string_view rest = weights; !rest.empty();) {
@@ -364,7 +364,7 @@ class TorchReader {
   }
 
   /// Parameters that are added, multiplied or put beside something are rows of a table.
-  Tensor parameter(const Known& weight) {
+  ShapedTensor parameter(const Known& weight) {
     Sizes sizes;
     for (const std::int64_t size : weight.sizes) sizes.push_back(static_cast<int>(std::clamp<std::int64_t>(size, 1, kMostSize)));
     const int width = sizes.empty() ? 1 : sizes.back();
@@ -382,7 +382,7 @@ class TorchReader {
   // Operations.
 
   Known operate(const std::string& name) {
-    const auto first = [&](Tensor made) {
+    const auto first = [&](ShapedTensor made) {
       return Known{.is = Known::Is::several, .several = {as_tensor(std::move(made)), {}, {}, {}, {}}};
     };
     if (is_in(name, {"conv1d", "conv2d", "convolution", "conv_transpose1d", "conv_transpose2d"}))
@@ -423,16 +423,16 @@ class TorchReader {
     throw Refusal{"an operation that is supported (docs/guide/harness.md)"};
   }
 
-  Tensor plain(LayerSpec spec) {
-    const Tensor in = tensor(0, "self");
-    Tensor out = made(put(std::move(spec), {layer_of(in)}), in.sizes, in.batch);
+  ShapedTensor plain(LayerSpec spec) {
+    const ShapedTensor in = tensor(0, "self");
+    ShapedTensor out = made(put(std::move(spec), {layer_of(in)}), in.sizes, in.batch);
     out.is_permuted = in.is_permuted;
     return out;
   }
 
   /// The same numbers under the printed sizes. A copy of permuted ones moves them.
-  Tensor viewed(const std::string& name) {
-    Tensor in = tensor(0, "self");
+  ShapedTensor viewed(const std::string& name) {
+    ShapedTensor in = tensor(0, "self");
     const auto printed = now_->type ? sample(now_->type->sizes) : std::nullopt;
     if (!printed && is_view(name) && !is_in(name, {"contiguous", "clone"}))
       throw Refusal{"the printed type of its result, with the batch"};
@@ -446,8 +446,8 @@ class TorchReader {
     return in;
   }
 
-  Tensor permuted() {
-    Tensor in = tensor(0, "self");
+  ShapedTensor permuted() {
+    ShapedTensor in = tensor(0, "self");
     const auto printed = now_->type ? sample(now_->type->sizes) : std::nullopt;
     if (!printed) throw Refusal{"the printed type of its result, with the batch"};
     in.is_permuted = true;
@@ -465,7 +465,7 @@ class TorchReader {
   };
 
   Picture picture() {
-    Tensor in = tensor(0, "input");
+    ShapedTensor in = tensor(0, "input");
     if (in.batch != 0 || in.sizes.size() < 3 || in.sizes.size() > 4 || in.sizes[0] != 1)
       throw Refusal{"an input of (batch, channels, height, width) or (batch, channels, steps)"};
     Picture p{.shape = {in.sizes[1], in.sizes[2], in.sizes.size() > 3 ? in.sizes[3] : 1},
@@ -512,7 +512,7 @@ class TorchReader {
   }
 
   /// A layer on a picture; its sides must be the printed ones.
-  Tensor pictured(LayerSpec spec, const Picture& p, const std::string& weights = {}) {
+  ShapedTensor pictured(LayerSpec spec, const Picture& p, const std::string& weights = {}) {
     const int layer = put(std::move(spec), {p.layer}, weights);
     const Shape s = net_.shape(layer);
     Sizes sizes{1, s.channels, s.height};
@@ -523,7 +523,7 @@ class TorchReader {
     return made(layer, sizes, 0);
   }
 
-  Tensor convolution(const std::string& name) {
+  ShapedTensor convolution(const std::string& name) {
     const Picture p = picture();
     const Known* w = weight(1, "weight", p.dims + 2);
     if (w == nullptr) throw Refusal{"a weight whose type is printed"};
@@ -548,7 +548,7 @@ class TorchReader {
     return pictured(TransposedConv{static_cast<int>(w->sizes[1]) * groups, form, b != nullptr, groups}, p, key(*w, b));
   }
 
-  Tensor pool(Pooling kind) {
+  ShapedTensor pool(Pooling kind) {
     const Picture p = picture();
     const std::vector<int> size = ints(1, "kernel_size");
     if (size.empty()) throw Refusal{"a kernel_size"};
@@ -557,7 +557,7 @@ class TorchReader {
     return pictured(Pool{kind, w}, p);
   }
 
-  Tensor adaptive() {
+  ShapedTensor adaptive() {
     const Picture p = picture();
     const Sizes out = printed_sizes();
     if (out.size() != p.dims + 2) throw Refusal{"the printed type of its result"};
@@ -570,8 +570,8 @@ class TorchReader {
   }
 
   /// (batch, channels, ...), the other axes as positions.
-  Tensor channel_norm(LayerSpec spec, std::size_t first = 1) {
-    const Tensor in = tensor(0, "input");
+  ShapedTensor channel_norm(LayerSpec spec, std::size_t first = 1) {
+    const ShapedTensor in = tensor(0, "input");
     if (in.sizes.size() < 2) throw Refusal{"an input of (batch, channels, ...)"};
     const int channels = in.sizes[1];
     Shape shape{channels, static_cast<int>(count_of(in.sizes) / channels), 1};
@@ -585,8 +585,8 @@ class TorchReader {
     return key(*scale, shift);
   }
 
-  Tensor layer_norm() {
-    const Tensor in = tensor(0, "input");
+  ShapedTensor layer_norm() {
+    const ShapedTensor in = tensor(0, "input");
     std::int64_t channels = 1;
     for (const int size : ints(1, "normalized_shape")) channels = std::min(channels * std::max(size, 1), kMostNumbers);
     const std::int64_t all = count_of(in.sizes);
@@ -599,18 +599,18 @@ class TorchReader {
   }
 
   /// The last size as channels, the others as positions.
-  int rows_of(const Tensor& in) {
+  int rows_of(const ShapedTensor& in) {
     if (in.sizes.empty() || (in.batch == static_cast<int>(in.sizes.size()) - 1 && in.sizes.size() > 1))
       throw Refusal{"features on the last axis"};
     return layer_of(in, Shape{in.sizes.back(), static_cast<int>(count_of(in.sizes) / in.sizes.back()), 1});
   }
 
   /// linear(x, w (out, in)), addmm(b, x, w (in, out)), mm and matmul(x, w (in, out)); matmul and bmm of two tensors.
-  Tensor product(const std::string& name) {
+  ShapedTensor product(const std::string& name) {
     const bool is_linear = name == "linear", adds = name == "addmm";
     const Known* w = weight(adds ? 2 : 1, is_linear ? "weight" : "mat2", 2);
     if (w == nullptr) return matrix_product(name);
-    const Tensor in = tensor(adds ? 1 : 0, "input");
+    const ShapedTensor in = tensor(adds ? 1 : 0, "input");
     const std::int64_t units = w->sizes[is_linear ? 0 : 1], features = w->sizes[is_linear ? 1 : 0];
     const Known* b = is_linear ? bias(2) : adds ? weight(0, "bias", 1) : nullptr;
     if (in.sizes.empty() || in.sizes.back() != features) throw Refusal{fmt::format("{} features, as its weights have", features)};
@@ -621,13 +621,13 @@ class TorchReader {
       return made(put(Dense{static_cast<int>(units), b != nullptr}, {from}, key(*w, b)), sizes, in.batch);
     const int layer =
         put(Dense{static_cast<int>(units), false}, {from}, w->parameters);  // weights of an earlier layer, a bias of its own
-    const Tensor shift = parameter(*b);
+    const ShapedTensor shift = parameter(*b);
     return made(put(Add{}, {layer, layer_of(shift)}), sizes, in.batch);
   }
 
-  Tensor matrix_product(const std::string& name) {
+  ShapedTensor matrix_product(const std::string& name) {
     if (name == "linear" || name == "addmm") throw Refusal{"a product with a matrix of weights whose type is printed"};
-    const Tensor a = tensor(0, "self"), b = tensor(1, "mat2");
+    const ShapedTensor a = tensor(0, "self"), b = tensor(1, "mat2");
     if (a.sizes.size() < 3 || b.sizes.size() != a.sizes.size())
       throw Refusal{"a product with a matrix of weights whose type is printed, or of two tensors of (batch, ..., n, k)"};
     const std::size_t rank = a.sizes.size();
@@ -640,10 +640,10 @@ class TorchReader {
     return made(put(MatrixProduct{}, {layer_of(a, Shape{groups, m, k}), layer_of(b, Shape{groups, k, n})}), sizes, a.batch);
   }
 
-  Tensor embedding() {
+  ShapedTensor embedding() {
     const Known* table = weight(0, "weight", 2);
     if (table == nullptr) throw Refusal{"a table of weights whose type is printed"};
-    const Tensor in = tensor(1, "indices");
+    const ShapedTensor in = tensor(1, "indices");
     Sizes sizes = in.sizes;
     sizes.push_back(static_cast<int>(table->sizes[1]));
     const int from = layer_of(in, Shape{1, static_cast<int>(count_of(in.sizes)), 1});
@@ -653,8 +653,8 @@ class TorchReader {
   // Several tensors, and other shapes.
 
   /// With a number, a mask or a constant a tensor passes at no cost; sides of 1 are repeated.
-  Tensor elementwise(bool multiplies) {
-    Tensors in;
+  ShapedTensor elementwise(bool multiplies) {
+    ShapedTensors in;
     for (const TorchValue& item : call_->items) {
       const Known* one = find(item);
       const bool counts = one != nullptr && (one->is == Known::Is::tensor || one->is == Known::Is::states ||
@@ -667,7 +667,7 @@ class TorchReader {
     }
     in.resize(2);
     std::vector<Sizes> sizes;
-    for (const Tensor& t : in) sizes.push_back(t.sizes);
+    for (const ShapedTensor& t : in) sizes.push_back(t.sizes);
     sizes = of_one_rank(std::move(sizes));
     const auto [shapes, axis] = arranged(sizes, {in[0].shape, in[1].shape});
     std::vector<int> layers{layer_of(in[0], shapes[0]), layer_of(in[1], shapes[1])};
@@ -682,22 +682,22 @@ class TorchReader {
     return *made;
   }
 
-  Tensor concatenated() {
+  ShapedTensor concatenated() {
     const TorchValue* list = argument(0, "tensors");
-    Tensors in;
+    ShapedTensors in;
     if (list != nullptr)
       for (const TorchValue& item : list->items)
         if (const Known* one = find(item)) in.push_back(tensor_of(*one));
     if (list == nullptr || in.size() != list->items.size() || in.empty()) throw Refusal{"tensors that layers make"};
     std::vector<Sizes> sizes;
     std::vector<Shape> shapes;
-    for (const Tensor& t : in) {
+    for (const ShapedTensor& t : in) {
       sizes.push_back(t.sizes);
       shapes.push_back(t.shape);
       if (t.sizes.size() != in[0].sizes.size()) throw Refusal{"tensors with the same number of sizes"};
     }
     const int rank = static_cast<int>(sizes[0].size()), given = integer(1, "dim", 0), dim = given < 0 ? given + rank : given;
-    if (dim < 0 || dim >= rank || std::ranges::any_of(in, [&](const Tensor& t) { return t.batch == dim; }))
+    if (dim < 0 || dim >= rank || std::ranges::any_of(in, [&](const ShapedTensor& t) { return t.batch == dim; }))
       throw Refusal{"tensors side by side along another axis than the batch's"};
     const auto [wanted, axis] = arranged(sizes, shapes, dim);
     std::vector<int> layers;
@@ -711,9 +711,9 @@ class TorchReader {
   }
 
   /// A part of a tensor with the printed sizes, of which an axis of one place may be left out.
-  Tensor cut(const Tensor& whole, const Sizes& printed, bool is_last = false) {
+  ShapedTensor cut(const ShapedTensor& whole, const Sizes& printed, bool is_last = false) {
     if (count_of(printed) == count_of(whole.sizes)) {
-      Tensor same = whole;
+      ShapedTensor same = whole;
       same.sizes = printed;
       if (now_->type) same.batch = sample(now_->type->sizes)->second;
       return same;
@@ -745,8 +745,8 @@ class TorchReader {
     return made(put(Slice{shapes[1]}, {from}), printed, 0);
   }
 
-  Tensor part(const std::string& name) {
-    const Tensor in = tensor(0, "self");
+  ShapedTensor part(const std::string& name) {
+    const ShapedTensor in = tensor(0, "self");
     const int dim = integer(1, "dim", 0), at = dim < 0 ? dim + static_cast<int>(in.sizes.size()) : dim,
               index = integer(2, "index", 0);
     if (name == "select" && at == in.batch && in.sizes.at(static_cast<std::size_t>(at)) == 1)
@@ -757,8 +757,8 @@ class TorchReader {
   }
 
   /// A mean, sum or maximum over axes.
-  Tensor reduced() {
-    const Tensor in = tensor(0, "self");
+  ShapedTensor reduced() {
+    const ShapedTensor in = tensor(0, "self");
     std::vector<int> dims = ints(1, "dim");
     Sizes kept = in.sizes;
     if (dims.empty()) throw Refusal{"axes to take the mean of"};
@@ -775,8 +775,8 @@ class TorchReader {
     return made(put(Reduce{shapes[1]}, {from}), kept, in.batch);
   }
 
-  Tensor padded() {
-    Tensor in = tensor(0, "self");
+  ShapedTensor padded() {
+    ShapedTensor in = tensor(0, "self");
     std::vector<int> sides = ints(1, "pad");
     sides.resize(4, 0);
     if (in.sizes.size() == 3) sides = {0, 0, sides[0], sides[1]};
@@ -784,18 +784,18 @@ class TorchReader {
         has_zeros(in))
       throw Refusal{"zeros around an image or a sequence"};
     const Shape shape{in.sizes[1], in.sizes[2], in.sizes.size() > 3 ? in.sizes[3] : 1};
-    Tensor out{.layer = layer_of(in, shape),
-               .shape = shape,
-               .sizes = printed_sizes(),
-               .zeros = {sides[2], sides[3], sides[0], sides[1]}};
+    ShapedTensor out{.layer = layer_of(in, shape),
+                     .shape = shape,
+                     .sizes = printed_sizes(),
+                     .zeros = {sides[2], sides[3], sides[0], sides[1]}};
     if (out.sizes[2] != shape.height + sides[2] + sides[3])
       throw Refusal{fmt::format("{} rows", shape.height + sides[2] + sides[3])};
     return out;
   }
 
-  Tensor resized() { return grown(tensor(0, "self")); }
+  ShapedTensor resized() { return grown(tensor(0, "self")); }
 
-  Tensor grown(const Tensor& in) {
+  ShapedTensor grown(const ShapedTensor& in) {
     const Sizes out = printed_sizes();
     const std::vector<Sizes> sizes = of_one_rank({in.sizes, out});
     if (count_of(out) == count_of(in.sizes)) return cut(in, out);
@@ -809,7 +809,7 @@ class TorchReader {
   /// the weights (gates x hidden, features) and (gates x hidden, hidden), and two biases.
   Known recurrent(const std::string& name) {
     const Cell cell = name == "lstm" ? Cell::lstm : name == "gru" ? Cell::gru : Cell::vanilla;
-    const Tensor in = tensor(0, "input");
+    const ShapedTensor in = tensor(0, "input");
     const TorchValue *list = argument(2, "params"), *states = argument(1, "hx");
     const bool biases = truth(3, "has_biases", true), both = truth(7, "bidirectional", false);
     const int layers = integer(4, "num_layers", 1), ways = both ? 2 : 1, each = biases ? 4 : 2;
@@ -839,7 +839,7 @@ class TorchReader {
     }
     Sizes sizes = in.sizes;
     sizes.back() = spec.hidden * ways;
-    const Tensor sequence{
+    const ShapedTensor sequence{
         .layer = made_all.layers.back(), .shape = net_.shape(made_all.layers.back()), .sizes = sizes, .batch = in.batch};
     return {.is = Known::Is::several, .several = {as_tensor(sequence), made_all, made_all}};
   }
@@ -854,7 +854,7 @@ class TorchReader {
     const int width = spec.hidden * (spec.bidirectional ? 2 : 1);
     for (const Known* one : all) {
       if (one == nullptr || one->is == Known::Is::weight) continue;
-      const Tensor state = tensor_of(*one);
+      const ShapedTensor state = tensor_of(*one);
       if (count_of(state.sizes) != std::int64_t{width} * layers) throw Refusal{"states of its own layers"};
       const int from = layer_of(state, Shape{width, layers, 1});
       inputs.push_back(layers == 1 ? from : put(Slice{{width, 1, 1}}, {from}));
@@ -862,7 +862,7 @@ class TorchReader {
   }
 
   /// (layers x directions, batch, hidden).
-  Tensor last_states(const Known& known) {
+  ShapedTensor last_states(const Known& known) {
     std::vector<int> ends;
     int all = 0;
     for (const int layer : known.layers) {
@@ -872,7 +872,7 @@ class TorchReader {
     const int joined = ends.size() == 1 ? ends[0] : put(Concat{}, ends);
     const Recurrent& spec = std::get<Recurrent>(net_.builder().network().layers[static_cast<std::size_t>(known.layers[0])].spec);
     const int rows = all / spec.hidden;
-    Tensor made{.layer = joined, .shape = {all, 1, 1}, .sizes = {rows, 1, spec.hidden}, .batch = 1};
+    ShapedTensor made{.layer = joined, .shape = {all, 1, 1}, .sizes = {rows, 1, spec.hidden}, .batch = 1};
     if (rows > 1) {
       made.shape = {spec.hidden, rows, 1};
       made.layer = put(Rearrange{made.shape}, {joined});
@@ -881,12 +881,12 @@ class TorchReader {
   }
 
   /// Queries, keys and values of (batch, heads, steps, features).
-  Tensor attention() {
+  ShapedTensor attention() {
     std::vector<int> inputs;
     Sizes sizes;
     int heads = 1;
     for (std::size_t i = 0; i < 3; ++i) {
-      const Tensor t = tensor(i, "query");
+      const ShapedTensor t = tensor(i, "query");
       const std::size_t rank = t.sizes.size();
       if (rank < 3 || rank > 4 || t.batch != 0 || t.sizes[0] != 1)
         throw Refusal{"queries, keys and values of (batch, heads, steps, features)"};
