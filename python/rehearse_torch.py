@@ -593,7 +593,8 @@ class _Network:
         value = self.value(value)
         self.batch_first(value)
         if len(value.sizes) != dims + 2 or value.sizes[0] != 1:
-            raise _Refusal(f"an input of {tuple(value.sizes)} numbers a sample, where (1, channels, {'height, width' if dims == 2 else 'steps'}) is expected")
+            several = len(value.sizes) == dims + 2 and f" (it takes {value.sizes[0]} at once of each sample)" or ""
+            raise _Refusal(f"{tuple(value.sizes)} numbers a sample, where (1, channels, {'height, width' if dims == 2 else 'steps'}) is expected{several}")
         shape = (*value.sizes[1:], 1)[:3]
         if value.zeros:
             top, bottom, left, right = value.zeros
@@ -656,7 +657,7 @@ class _Network:
 
     def module_kinds(self, kind):
         plain = {"Linear": lambda m, x: self.linear(x, self.own(m.weight), self.own(m.bias), m),
-                 "Embedding": lambda m, x: self.embedding(x, self.own(m.weight)),
+                 "Embedding": lambda m, x: self.embedding(x, self.own(m.weight)), "EmbeddingBag": self.embedding_bag,
                  "Identity": lambda m, x, *a, **k: x,
                  "PReLU": lambda m, x: self.prelu(x, self.own(m.weight)),
                  "LocalResponseNorm": lambda m, x: self.local_response_norm(x, m.size),
@@ -686,14 +687,10 @@ class _Network:
             return lambda m, x: self.simple("dropout", x)
         if kind in ("Flatten", "Unflatten", "PixelShuffle", "PixelUnshuffle", "ChannelShuffle"):
             return lambda m, x: self.reshaped(x)
-        lowered = {"relu": "relu", "softmax2d": "softmax", "logsigmoid": "logsigmoid"}.get(kind.lower(), kind.lower())
-        snake = "".join("_" + c.lower() if c.isupper() and i and kind[i - 1].islower() else c.lower() for i, c in enumerate(kind))
-        for name in (lowered, snake):
-            if name in _IN_PLACE | _FROM_INPUT:
-                return lambda m, x: self.activation(x, name)
-            if name in _LOSSES or kind.endswith("Loss") and kind not in ("CTCLoss", "AdaptiveLogSoftmaxWithLoss"):
-                return lambda m, x, *targets: self.loss(x)
-        return None
+        if kind.endswith("Loss") and kind != "CTCLoss":
+            return lambda m, x, *targets: self.loss(x, *targets)
+        name = {name.replace("_", ""): name for name in _IN_PLACE | _FROM_INPUT}.get(kind.lower().replace("softmax2d", "softmax"))
+        return None if name is None else lambda m, x: self.activation(x, name)
 
     @staticmethod
     def weight(m):
@@ -748,6 +745,13 @@ class _Network:
         vocabulary, units = weight.sizes
         shape = (units, x.shape[1], 1)
         return self.made(self.put("embedding", [x], shape, [weight], vocabulary * units, vocabulary=vocabulary, units=units), shape)
+
+    def embedding_bag(self, m, x, offsets=None, per_sample_weights=None):
+        x = self.value(x)
+        if offsets is not None or per_sample_weights is not None or len(x.sizes) != 2:
+            raise _Refusal("other than as many rows for each sample")
+        rows = self.inside("rows", lambda: self.embedding(x, self.own(m.weight)), sizes=[*x.sizes, m.embedding_dim])
+        return self.made(self.put("global_pool", [rows], (m.embedding_dim, 1, 1)), (m.embedding_dim, 1, 1))
 
     def convolution(self, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, *, dims=None, module=None):
         dims = dims or len(weight.sizes) - 2
@@ -1063,12 +1067,14 @@ class _Network:
         memory = self.inside("encoder", lambda: self.module_TransformerEncoder(m.encoder, src))
         return self.inside("decoder", lambda: self.module_TransformerDecoder(m.decoder, tgt, memory))
 
-    def inside(self, name, make, width=None):
-        """What a module inside a module makes; `width`: its last size, where that is another."""
+    def inside(self, name, make, width=None, sizes=None):
+        """What a module inside a module makes; `width`: its last size, where that is another; `sizes`: all of them."""
         outer, kept = self.path, self.expected
         self.path = f"{outer}.{name}"
         if width is not None:
             self.expected = _sized(self.fact(), [*self.fact().sizes[:-1], width])
+        if sizes is not None:
+            self.expected = _sized(self.fact(), sizes)
         try:
             return make()
         finally:
@@ -1102,8 +1108,8 @@ class _Network:
 
     def function(self, name, args, kwargs, flat):
         fact = self.step.fact
-        if name == "getitem" and isinstance(args[0], (tuple, list)):
-            return args[0][args[1]]
+        if name in ("getitem", "getattr") and isinstance(args[0], (tuple, list)):
+            return args[0][{"values": 0, "indices": 1}.get(args[1], args[1])]
         facts = [f for f in _flat(fact) if isinstance(f, _Fact)]
         if not facts:
             return fact
@@ -1148,7 +1154,7 @@ class _Network:
             "local_response_norm": self.local_response_norm, "pad": self.pad, "constant_pad_nd": self.pad, "zero_pad2d": self.pad,
             "lstm": self.aten_call("lstm"), "gru": self.aten_call("gru"), "rnn_tanh": self.aten_call("vanilla"), "rnn_relu": self.aten_call("vanilla"),
             "scaled_dot_product_attention": self.scaled_dot_product_attention,
-            "cat": self.concat, "concat": self.concat, "concatenate": self.concat, "stack": self.stack, "glu": self.glu, "prelu": self.prelu,
+            "einsum": self.einsum, "cat": self.concat, "concat": self.concat, "concatenate": self.concat, "stack": self.stack, "glu": self.glu, "prelu": self.prelu,
             "native_dropout": first(lambda x, *a: self.simple("dropout", x)), "cosine_similarity": self.compared, "pairwise_distance": self.compared,
             "expand": self.expand, "expand_as": self.expand, "broadcast_to": self.expand, "getattr": lambda x, *a: self.reshaped(x),
             "repeat": self.repeated, "tile": self.repeated, "repeat_interleave": self.repeated,
@@ -1187,7 +1193,7 @@ class _Network:
         if name in ("max", "min") or name in _REDUCTIONS:
             return lambda x, dim=None, keepdim=False, **k: self.reduced(x, dim, keepdim, **k)
         if name in _LOSSES:
-            return lambda x, *a, **k: self.loss(x)
+            return self.loss
         if name in _PARTS:
             return lambda x, *a, **k: self.part_of(name, x, *a, **k)
         if name in _IN_PLACE or name in _FROM_INPUT:
@@ -1218,7 +1224,8 @@ class _Network:
         training = kwargs.get("train", training)
         return self.same(x) if not training or not p else self.simple("dropout", x)
 
-    def loss(self, x):
+    def loss(self, x, *targets, **kwargs):
+        self.used.update(v.layer for v in _tensors(targets) if isinstance(v, _Value))
         x = self.value(x)
         return _Value(self.put("loss", [x], x.shape), (1, *x.shape[1:]), self.fact())
 
@@ -1421,6 +1428,37 @@ class _Network:
             m, groups = m * groups[0], (1, 1)
         left, right = self.shaped(a, (groups[0], m, k)), self.shaped(b, (groups[0], k, n))
         return self.made(self.put("product", [left, right], (groups[0], m, n)), (groups[0], m, n))
+
+    def einsum(self, equation, *operands):
+        """Of two tensors, or of one and weights: axes of both are summed, or matrices of their own where the result has them."""
+        operands = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
+        terms, _, result = equation.replace(" ", "").partition("->")
+        terms = terms.split(",")
+        if len(operands) != 2 or len(terms) != 2 or not result or "." in equation or any(len(set(t)) != len(t) for t in terms):
+            raise _Refusal("an einsum of other than two tensors with named axes")
+        if isinstance(operands[0], _Const):
+            operands, terms = operands[::-1], terms[::-1]
+        (a, b), (left, right) = operands, terms
+        sides = dict(zip(left + right, list(self.value(a).sizes) + list(b.sizes if isinstance(b, _Const) else self.value(b).sizes)))
+
+        def size(letters):
+            return math.prod(sides[letter] for letter in letters)
+
+        both = [letter for letter in left if letter in right]
+        groups, summed = [x for x in both if x in result], [x for x in both if x not in result]
+        rows, columns = [x for x in left if x not in right], [x for x in right if x not in left]
+        if not set(rows + columns) <= set(result) or not summed:
+            raise _Refusal("an einsum that is no matrix product")
+        if isinstance(b, _Const):
+            if groups:
+                raise _Refusal("an einsum with weights for each place")
+            x = self.shaped(self.value(a), (size(summed), size(rows), 1))
+            return self.product_with(x, b, None, size(columns))
+        if self.value(a).batch is None or left[self.value(a).batch] not in groups:
+            raise _Refusal("a matrix product across the batch")
+        shape = (size(groups), size(rows), size(columns))
+        return self.made(self.put("product", [self.shaped(self.value(a), (shape[0], shape[1], size(summed))),
+                                              self.shaped(self.value(b), (shape[0], size(summed), shape[2]))], shape), shape)
 
     def left_product(self, weight, x):
         """Weights (m, k) times (batch, k, n): a product at each of n places."""
