@@ -5,7 +5,7 @@
 # third less to compile, and `bench/compare` sees no difference. Headers are compiled for each of the two, as GCC wants them
 # compiled as what includes them. At -O1 GCC 12 sees copies beyond the ends of vectors that are none. Under the sanitizers, where
 # optimising is most of the compiler's time, these rooms are not optimised: half as long to compile.
-file(WRITE ${PROJECT_BINARY_DIR}/common_headers.cpp "")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/common_headers.cpp CONTENT "")  # written only where it is not there
 foreach(headers common_headers common_headers_quickly)
   add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/common_headers.cpp)
   target_link_libraries(${headers} PRIVATE rehearse_options fmt::fmt)

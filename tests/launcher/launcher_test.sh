@@ -12,7 +12,7 @@ echo '{}' >"$checkout/CMakePresets.json"
 touch -d '1 hour ago' "$checkout/CMakePresets.json"
 export log="$scratch/log" scratch checkout
 export PATH="$scratch/bin:$PATH"
-unset CI
+unset CI CXX CMAKE_BUILD_PARALLEL_LEVEL
 
 stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$scratch/bin/$1"; chmod +x "$scratch/bin/$1"; }
 # shellcheck disable=SC2016  # the stand-ins expand these
@@ -21,8 +21,14 @@ stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$scratch/bin/$1"; chmod +
     [[ $* == *"--preset test"* ]] && tests=ON
     [[ $* == *"--preset sanitize"* ]] && tests=ON folder=sanitize
     mkdir -p "build/$folder/cli"; echo rules >"build/$folder/build.ninja"
-    printf "//\nCMAKE_HOME_DIRECTORY:INTERNAL=%s\nREHEARSE_TESTS:BOOL=%s\n//\n" "$PWD" "$tests" >"build/$folder/CMakeCache.txt"'
-  stand_in ninja 'echo ninja "${@:3}" >>"$log"
+    printf "//\nCMAKE_CXX_COMPILER:FILEPATH=%s\nCMAKE_GENERATOR:INTERNAL=Ninja\nCMAKE_HOME_DIRECTORY:INTERNAL=%s\nREHEARSE_TESTS:BOOL=%s\n//\n" \
+      "$scratch/bin/${CXX:-c++}" "$PWD" "$tests" >"build/$folder/CMakeCache.txt"'
+  stand_in ninja 'if [[ $* == *" -n "* ]]; then
+      echo "ninja -n" >>"$log"
+      [[ -e $scratch/changed ]] && echo "[1/2] Building CXX object x.o" || echo "ninja: no work to do."
+      exit
+    fi
+    echo ninja "${@:3}" >>"$log"
     if [[ -e $scratch/broken ]]; then echo "FAILED: x.o"; echo "x.cpp:1: error: expected"; exit 1; fi
     if [[ -e $scratch/slow ]]; then [[ -e $scratch/building ]] && echo overlap >>"$log"; touch "$scratch/building"; sleep 0.2; rm "$scratch/building"; fi
     echo "ninja: Entering directory $2"
@@ -40,6 +46,8 @@ stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$scratch/bin/$1"; chmod +
   stand_in apt-get 'echo "apt-get $*" >>"$log"; rm -f "$scratch"/without-*'
   stand_in id 'cat "$scratch/uid"'
   stand_in ccache 'true'
+  stand_in c++ 'true'
+  stand_in other-c++ 'true'
 }
 echo 0 >"$scratch/uid"
 
@@ -126,10 +134,10 @@ expect 'as root: update, install, build' \
 
 touch "$scratch/without-catch2"
 start test -R zoo
-expect 'test adds the test set and configures anew' \
+expect 'test adds the test set and configures in place, which keeps what is compiled' \
   "apt-get update
 apt-get install -y --no-install-recommends catch2
-cmake --fresh --preset test -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+cmake --preset test
 ninja
 ctest --test-dir $checkout/build/release -j $(nproc) --output-on-failure --no-tests=error -R zoo" "$asked"
 start run x
@@ -145,18 +153,83 @@ expect 'a failed test ends with 1' 1 "$status"
 
 touch -d '1 hour' "$checkout/CMakePresets.json"
 start run x
-expect 'changed presets configure anew' cmake "${asked%% *}"
+expect 'changed presets configure in place' 'cmake --preset release' "${asked%%$'\n'*}"
 touch -d '1 hour ago' "$checkout/CMakePresets.json"
 mv "$checkout" "$scratch/moved"
 checkout="$scratch/moved"
 start run x
-expect 'a moved checkout configures anew' cmake "${asked%% *}"
+expect 'a moved checkout configures afresh' 'cmake --fresh --preset release' "${asked%% -D*}"
+CXX=other-c++ start run x
+expect 'so does another compiler' 'cmake --fresh --preset release' "${asked%% -D*}"
+CXX=other-c++ start run x
+expect 'once' 'ninja rehearse' "$asked"
+rm "$scratch/bin/other-c++"
+start run x
+expect 'and one that is gone' 'cmake --fresh --preset release' "${asked%% -D*}"
+CMAKE_BUILD_PARALLEL_LEVEL=3 start run x
+expect 'as many compilers at once as CMake is asked for' 'ninja -j 3 rehearse' "$asked"
 
-touch "$scratch/slow"
+touch "$scratch/slow" "$scratch/changed"
 : >"$log"
 for i in 1 2 3; do "$checkout/rehearse" "$i" >/dev/null 2>&1 & done
 wait
-expect 'three starts at once build one after the other' $'ninja rehearse\nninja rehearse\nninja rehearse' "$(<"$log")"
+expect 'three starts at once build one after the other' $'ninja rehearse\nninja rehearse\nninja rehearse' "$(grep -vx 'ninja -n' "$log")"
+
+# While another start builds, the program that is built is used; if its sources have changed, it says what it waits for.
+rm "$scratch/slow" "$scratch/changed"
+start run x
+exec 8<"$checkout/build"
+flock 8
+echo './rehearse test (process 12)' >"$checkout/build/.holder"
+start run x
+expect 'while tests are building, the built program runs' 7 "$status"
+expect 'after Ninja was asked' 'ninja -n' "$asked"
+expect 'and nothing is said' '' "$err"
+touch "$scratch/changed"
+{ sleep 0.5; exec 8<&-; } &
+exec 8<&-
+start run x
+wait
+expect 'what it waits for' \
+  'rehearse: waiting for ./rehearse test (process 12) to finish building: this program is not built of the sources as they are' "$err"
+expect 'then it builds' $'ninja -n\nninja rehearse' "$asked"
+rm "$scratch/changed"
+
+# With the real tools, on the headers that are compiled for all units and one unit of each kind: run, then test compiles nothing twice.
+rm "$scratch/bin/"{cmake,ninja,ctest,c++,ccache}
+if command -v cmake ninja c++ >/dev/null; then
+  real="$scratch/real"
+  source=$(dirname "$launcher")
+  mkdir -p "$real/cli"
+  cp -r "$launcher" "$source/cmake" "$source/CMakePresets.json" "$real"
+  echo 'int main() {}' | tee "$real/cli/main.cpp" >"$real/test.cpp"
+  cat >"$real/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES CXX)
+find_package(fmt REQUIRED)
+include(cmake/options.cmake)
+include(cmake/headers.cmake)
+add_executable(rehearse cli/main.cpp)
+target_link_libraries(rehearse PRIVATE rehearse_options fmt::fmt)
+set_target_properties(rehearse PROPERTIES RUNTIME_OUTPUT_DIRECTORY cli)
+rehearse_compile_quickly(rehearse)
+option(REHEARSE_TESTS "" OFF)
+enable_testing()
+if(REHEARSE_TESTS)
+  add_executable(small_test test.cpp)
+  target_link_libraries(small_test PRIVATE rehearse_options fmt::fmt)
+  rehearse_compile_quickly(small_test)
+  add_test(NAME small COMMAND small_test)
+endif()
+CMAKE
+  "$real/rehearse" run >"$scratch/out" 2>&1
+  expect 'a small program is built and run' 0 $?
+  "$real/rehearse" test >"$scratch/out" 2>&1
+  expect 'then its tests' 0 $?
+  units=$(awk -F'\t' '$4 ~ /\.(o|gch)$/ { print $4 }' "$real/build/release/.ninja_log" | sort)
+  expect 'of the headers, the program and its test' 6 "$(wc -l <<<"$units")"
+  expect 'no unit is compiled twice' '' "$(uniq -d <<<"$units")"
+fi
 
 ((failures == 0)) && echo 'launcher: all as expected'
 exit $((failures > 0))
