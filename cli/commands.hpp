@@ -12,6 +12,7 @@ namespace rehearse::cli {
 enum ExitStatus : int {
   kOk = 0,
   kBug = 1,
+  kDamaged = 1,  ///< a sweep's database
   kUsage = 2,
   kInvalidInput = 3,
   kRegression = 4,

@@ -8,13 +8,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "experiments/run/results_place.hpp"
 #include "report/comparison.hpp"
 #include "report/job_inputs.hpp"
 #include "report/regression.hpp"
 #include "report/table.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
-#include "sim/io/file.hpp"
 
 namespace rehearse::cli {
 
@@ -155,7 +155,7 @@ int compare_command(const CompareArguments& arguments) {
   std::vector<Results> all;
   std::vector<std::string> policies;
   for (const std::string& folder : arguments.folders) {
-    sim::refuse_pipes_in(folder);
+    scenarios::check_results(folder);
     all.push_back(report::read_results(folder, metrics));
     for (const report::PolicyValues& policy : all.back().policies)
       if (std::find(policies.begin(), policies.end(), policy.policy) == policies.end()) policies.push_back(policy.policy);

@@ -9,13 +9,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
+#include "experiments/run/results_place.hpp"
 #include "policies/configure/menu.hpp"
 #include "policies/registry/registry.hpp"
 #include "report/table.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
-#include "sim/io/file.hpp"
 
 namespace rehearse::cli {
 
@@ -310,7 +310,7 @@ bool is_same_menu(const JobStory& story, const sim::Cluster& cluster) {
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
-  sim::refuse_pipes_in(arguments.folder);
+  scenarios::check_results(arguments.folder);
   const scenarios::Explained explained = scenarios::explain_job({.folder = arguments.folder,
                                                                  .job = arguments.job,
                                                                  .policy = arguments.policy,

@@ -9,10 +9,10 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "cli/text_file.hpp"
+#include "experiments/run/results_place.hpp"
 #include "report/run_recorder.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 #include "traces/jobs/results.hpp"
 #include "traces/jobs/writers.hpp"
@@ -38,7 +38,7 @@ void add_export_command(Command app, ExportArguments& arguments) {
 
 int export_command(const ExportArguments& arguments) {
   if (!arguments.results_as.empty()) {
-    sim::refuse_pipes_in(arguments.folder);
+    scenarios::check_results(arguments.folder);
     const std::string path = (std::filesystem::path(arguments.folder) / "jobs.csv").string();
     if (!std::filesystem::exists(path))
       throw sim::InputError({.file = arguments.folder,

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
@@ -25,6 +28,7 @@
 #include "sim/base/memory.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/csv.hpp"
+#include "sim/io/disk.hpp"
 
 namespace rehearse::cli {
 
@@ -260,6 +264,7 @@ void add_csv_safe(Command app, bool& safe) {
 
 int guarded(Command program, const Arguments& arguments) {
   try {
+    sim::break_disk(std::getenv("REHEARSE_TEST_FAIL_IO"));
     policies::check_registry();
     if (program.chose("run")) return run_command(arguments.run);
     if (program.chose("sweep")) return sweep_command(arguments.sweep);
@@ -313,7 +318,34 @@ int guarded(Command program, const Arguments& arguments) {
   }
 }
 
-int main(int argc, char** argv) {
+/// What every command needs of the system, where the shell may have set less: raised as far as it lets us, else refused. Not in
+/// main, whose own variables need more than the least stacks.
+int check_limits() {
+  struct Need {
+    int resource;
+    rlim_t least;
+    const char *what, *command;
+    rlim_t unit;
+  };
+  constexpr Need kNeeds[] = {{RLIMIT_NOFILE, 32, "open files", "ulimit -n 1024", 1},
+                             {RLIMIT_STACK, 1 << 20, "KiB of stack", "ulimit -s 8192", 1024}};
+  for (const Need& need : kNeeds) {
+    rlimit limit{};
+    if (getrlimit(need.resource, &limit) != 0 || limit.rlim_cur >= need.least) continue;
+    const rlim_t given = limit.rlim_cur;
+    limit.rlim_cur = std::min(limit.rlim_max, need.least);
+    if (limit.rlim_cur >= need.least && setrlimit(need.resource, &limit) == 0) continue;
+    std::fprintf(
+        stderr,
+        "rehearse needs at least %llu %s, and this shell allows %llu: start it after \"%s\" in a shell that may raise that\n",
+        static_cast<unsigned long long>(need.least / need.unit), need.what, static_cast<unsigned long long>(given / need.unit),
+        need.command);
+    return kInvalidInput;
+  }
+  return kOk;
+}
+
+[[gnu::noinline]] int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that the system lets grow no further is told by whoever writes it
   CommandLine line(
       "Rehearse a training cluster before you pay for it: replays CNN and RNN training jobs against modelled CPU and GPU pools "
@@ -387,4 +419,7 @@ int main(int argc, char** argv) {
 
 }  // namespace rehearse::cli
 
-int main(int argc, char** argv) { return rehearse::cli::main(argc, argv); }
+int main(int argc, char** argv) {
+  if (const int status = rehearse::cli::check_limits(); status != 0) return status;
+  return rehearse::cli::main(argc, argv);
+}

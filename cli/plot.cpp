@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/say.hpp"
+#include "experiments/run/results_place.hpp"
 #include "experiments/sweep/database.hpp"
 #include "report/plots/gnuplot.hpp"
 #include "report/plots/run_gnuplot.hpp"
@@ -128,7 +129,7 @@ std::string draw_plot(const PlotArguments& arguments) {
   request.where = conditions(arguments.where);
   const auto& kinds = report::plot_kinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const report::PlotKind& k) { return k.name == arguments.kind; });
-  for (const std::string& folder : request.results) sim::refuse_pipes_in(folder);
+  for (const std::string& folder : request.results) scenarios::check_results(folder);
   const std::unique_ptr<ExportedRows> rows = export_rows(request);
   const report::Figure figure = [&] {
     try {

@@ -6,8 +6,8 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "experiments/regress/regression_suite.hpp"
+#include "experiments/run/results_place.hpp"
 #include "sim/base/text.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
@@ -41,7 +41,7 @@ void add_regress_command(Command app, RegressArguments& arguments) {
 int regress_command(const RegressArguments& arguments) {
   std::vector<report::ScenarioFindings> found;
   if (!arguments.against.empty()) {
-    for (const std::string& folder : {arguments.suite, arguments.against}) sim::refuse_pipes_in(folder);
+    for (const std::string& folder : {arguments.suite, arguments.against}) scenarios::check_results(folder);
     found.push_back(
         report::compare_folders({.recorded = arguments.against, .now = arguments.suite, .policies = arguments.policies}, {}, {}));
   } else {

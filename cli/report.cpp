@@ -3,9 +3,9 @@
 #include "cli/commands.hpp"
 #include "cli/embedded.hpp"
 #include "cli/say.hpp"
+#include "experiments/run/results_place.hpp"
 #include "report/html_report.hpp"
 #include "sim/base/errors.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::cli {
@@ -18,10 +18,11 @@ int report_command(const ReportArguments& arguments) {
   if (!arguments.out.empty() && arguments.folders.size() > 1)
     throw sim::InputError({.expected = "one results folder with --out", .found = fmt::format("{}", arguments.folders.size())});
   for (const std::string& folder : arguments.folders) {
-    sim::refuse_pipes_in(folder);
+    scenarios::check_results(folder);
     const std::string page = report::html_report({.folder = folder, .page = report_page(), .timing = arguments.timing});
     const std::string out = arguments.out.empty() ? sim::without_link(folder + "/report.html") : arguments.out;
     sim::write_file(out, page);
+    if (arguments.out.empty()) scenarios::take_page(folder);
     say("{}\n", out);
   }
   return kOk;

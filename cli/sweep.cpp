@@ -64,6 +64,14 @@ void print_summary(const scenarios::SweepPlan& plan, const scenarios::SweepSumma
   }
 }
 
+/// The command that does again what has failed or is damaged.
+std::string retry_command(const SweepArguments& arguments, const std::string& out) {
+  std::string words = fmt::format("rehearse sweep {} --out {} --retry", arguments.scenario.path, out);
+  for (const std::string& set : arguments.scenario.sets) words += fmt::format(" --set '{}'", set);
+  for (const std::string& catalogue : arguments.scenario.catalogues) words += " --catalogue " + catalogue;
+  return words;
+}
+
 int task_command(const scenarios::SweepPlan& plan, const SweepArguments& arguments) {
   const std::size_t slash = arguments.task.rfind('/');
   const int task = std::atoi(arguments.task.c_str() + (slash == arguments.task.npos ? 0 : slash + 1));
@@ -156,7 +164,7 @@ void add_sweep_command(Command app, SweepArguments& arguments) {
   sweep.output("--report", arguments.report, "the page with its table and figures (default: the database's name with .html)");
   sweep.option("--processes", arguments.processes, "runs at once (default: as many as there are processors)").range(1, 4096);
   sweep.option("--limit", arguments.limit, "refuse more runs than this (default 1000000)").range(1, 100'000'000);
-  sweep.flag("--retry", arguments.retry, "run those again that have failed");
+  sweep.flag("--retry", arguments.retry, "run those again that have failed or were killed, and repair a damaged database");
   sweep
       .option("--launcher", arguments.launcher,
               "who runs: local (default), slurm as a job array, parallel by GNU parallel over hosts")
@@ -182,15 +190,24 @@ int sweep_command(const SweepArguments& arguments) {
   const std::string out = arguments.out.empty() ? by_default : arguments.out;
   const std::string page =
       arguments.report.empty() ? sim::without_link(std::filesystem::path(out).replace_extension(".html")) : arguments.report;
-  const scenarios::SweepSummary summary =
-      run_sweep(plan, {.database = out,
-                       .scenario_path = out == by_default ? scenarios::seen_from("results", arguments.scenario.path) : "",
-                       .csv = arguments.csv,
-                       .page = page,
-                       .retry = arguments.retry,
-                       .is_local = arguments.launcher == "local",
-                       .launch = launcher(arguments, out, plan.name(), progress),
-                       .on_progress = [&](std::size_t done, std::size_t of) { progress.done(done, of); }});
+  const auto swept = [&] {
+    return run_sweep(plan, {.database = out,
+                            .scenario_path = out == by_default ? scenarios::seen_from("results", arguments.scenario.path) : "",
+                            .csv = arguments.csv,
+                            .page = page,
+                            .retry = arguments.retry,
+                            .is_local = arguments.launcher == "local",
+                            .launch = launcher(arguments, out, plan.name(), progress),
+                            .on_progress = [&](std::size_t done, std::size_t of) { progress.done(done, of); }});
+  };
+  scenarios::SweepSummary summary;
+  try {
+    summary = swept();
+  } catch (const scenarios::DamagedDatabase& damage) {
+    say(stderr, "{}\nThis command repairs it: {}\n", damage.what(), retry_command(arguments, out));
+    return kDamaged;
+  }
+  if (!summary.repaired.empty()) say(stderr, "{}\n", summary.repaired);
   if (summary.interrupted) {
     say(stderr, "interrupted; {} of {} runs are in {}, and the same command goes on from there{}\n", summary.there + summary.ran,
         summary.distinct, out, arguments.launcher == "slurm" ? "; the job array goes on meanwhile" : "");
@@ -201,6 +218,10 @@ int sweep_command(const SweepArguments& arguments) {
   print_summary(plan, summary, arguments);
   say("Results: {}\nReport: {}\n", out, page);
   if (!summary.figures_left_out.empty()) say("{}\n", summary.figures_left_out);
+  const bool has_ended_badly = std::any_of(summary.counts.begin(), summary.counts.end(), [](const auto& count) {
+    return count.status == "killed" || count.status == "failed";
+  });
+  if (has_ended_badly) say("This runs again what has not ended well: {}\n", retry_command(arguments, out));
   return status_of(summary);
 }
 

@@ -12,6 +12,7 @@
 #include "sim/base/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/seal.hpp"
 
 namespace rehearse::report {
 
@@ -128,7 +129,7 @@ std::string timing_json(const Summary& s) {
                         r == 0 ? "" : ",", json_string(row.policy), json_number(row.decision_time_s), json_number(row.run_cpu_s),
                         json_number(row.max_rss_bytes));
   }
-  return text + "\n]}\n";
+  return sim::sealed(text + "\n]\n}\n");
 }
 
 namespace {

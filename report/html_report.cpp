@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/metric_fields.hpp"
+#include "report/regression.hpp"
 #include "report/row_writer.hpp"
 #include "report/xml_text.hpp"
 #include "sim/base/errors.hpp"
@@ -109,7 +110,7 @@ std::string html_report(const HtmlReportSetup& setup) {
   if (title.empty()) throw sim::InputError({.file = path, .expected = "a summary of ours, with a scenario's name"});
   if (!is_study && !has_policies) throw sim::InputError({.file = path, .expected = "a summary of ours, with a list of policies"});
   std::string timing = "null";
-  if (setup.timing) timing = sim::read_json_file(setup.folder + "/timing.json").dump();
+  if (setup.timing) timing = read_timing_file(setup.folder + "/timing.json").dump();
   const std::string first = fmt::format("{{\"summary\":{},\"description\":{},\"timing\":{},\"tables\":{}}}", summary,
                                         description_of(setup.folder), timing, columns_json(study_kinds_of(kinds)));
   const std::string details = is_study ? study_details_json(setup.folder) : run_details_json(setup.folder);

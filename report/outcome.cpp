@@ -13,6 +13,7 @@
 #include "sim/base/memory.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/units.hpp"
+#include "sim/io/output_file.hpp"
 
 namespace rehearse::report {
 
@@ -127,13 +128,13 @@ RunMetrics run_metrics(const sim::ReplayTotals& totals, const std::vector<JobOut
 }
 
 void write_outcome(const std::string& path, const RunOutcome& outcome) {
-  const File file(std::fopen(path.c_str(), "wb"));
   const std::uint64_t count = outcome.jobs.size();
-  if (!file || std::fwrite(&outcome.metrics, sizeof outcome.metrics, 1, file.get()) != 1 ||
-      std::fwrite(&count, sizeof count, 1, file.get()) != 1 ||
-      (count > 0 && std::fwrite(outcome.jobs.data(), sizeof(JobOutcome), count, file.get()) != count) ||
-      std::fflush(file.get()) != 0)
-    fail(path);
+  auto file = sim::OutputFile::in_place(path);
+  const auto add = [&](const void* from, std::size_t bytes) { file.write({static_cast<const char*>(from), bytes}); };
+  add(&outcome.metrics, sizeof outcome.metrics);
+  add(&count, sizeof count);
+  if (count > 0) add(outcome.jobs.data(), count * sizeof(JobOutcome));
+  file.close();
 }
 
 RunOutcome read_outcome(const std::string& path) {

@@ -9,9 +9,11 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/io/csv.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/seal.hpp"
 
 namespace rehearse::report {
 
@@ -43,7 +45,7 @@ void read_summary(const std::string& path, Results& results) {
 
 void read_timing(const std::string& path, Results& results) {
   if (!std::filesystem::exists(path)) return;
-  const sim::JsonDocument document = sim::read_json_file(path);
+  const sim::JsonDocument document = read_timing_file(path);
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   for (const sim::JsonValue value : in.list("policies")) {
@@ -130,6 +132,12 @@ void copy_file(const std::string& from, const std::string& to) {
 const PolicyValues* Results::find(std::string_view policy) const {
   const auto at = std::find_if(policies.begin(), policies.end(), [&](const PolicyValues& p) { return p.policy == policy; });
   return at == policies.end() ? nullptr : &*at;
+}
+
+sim::JsonDocument read_timing_file(const std::string& path) {
+  return sim::parse_json(
+      sim::unsealed(sim::read_file(path, sim::kMaxJsonBytes), path, "run again, or remove it: results do without its times"),
+      path);
 }
 
 StudyKinds read_kinds(const std::string& folder) {

@@ -11,6 +11,7 @@
 
 #include "report/metric_fields.hpp"
 #include "report/statistics.hpp"
+#include "sim/io/json.hpp"
 
 namespace rehearse::report {
 
@@ -34,6 +35,10 @@ struct Results {
   /// Null when there is none of this name.
   const PolicyValues* find(std::string_view policy) const;
 };
+
+/// The document of timing.json, whose sum stands in it, since manifest.json is the same from run to run. Throws sim::InputError
+/// where it was changed.
+sim::JsonDocument read_timing_file(const std::string& path);
 
 /// These metrics, from summary.json, repetitions.csv and, where it is there, timing.json; one that the file does not have is
 /// undefined in each repetition. Throws sim::InputError: a file is missing or damaged, a repetition of a policy that did not fail

@@ -14,6 +14,7 @@
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/seal.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
@@ -118,6 +119,7 @@ void pack_input(ArtifactInput& input, const std::vector<std::string>& folders, c
     throw sim::InputError({.file = input.path, .expected = "another name", .found = "one that another input takes"});
   }
   copy_to(from, folder + "/" + input.packed);
+  sim::check_file(folder + "/" + input.packed, {.bytes = fs::file_size(from), .sha256 = input.sha256}, "pack again");
 }
 
 std::string json_list(const std::vector<std::string>& texts) {
@@ -144,6 +146,7 @@ std::string artifact_json(const Artifact& artifact) {
 }  // namespace
 
 Artifact pack_artifact(const std::string& results, const std::string& inputs, const std::string& folder) {
+  check_results_and_page(results);
   const auto manifest = read_manifest(results);
   if (!manifest)
     throw sim::InputError(
@@ -177,10 +180,11 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
     pack_input(input, folders, scenario_folder, folder);
     if (!texts.contains(input.path)) artifact.catalogues.push_back(input.path);
   }
-  for (const std::string& file : manifest->files) {
+  for (const auto& [file, sum] : manifest->files) {
     std::error_code none;
     if (fs::is_regular_file(results + "/" + file, none)) copy_to(own_file(results, file), folder + "/results/" + file);
   }
+  check_results_and_page(folder + "/results");  // what is sealed is what was copied
   return artifact;
 }
 
@@ -198,11 +202,14 @@ void seal_artifact(Artifact& artifact, const std::string& folder) {
   artifact.sha256.clear();
   for (const std::string& file : files_below(folder))
     if (file != kArtifactFile) artifact.sha256[file] = sim::sha256_of_file(folder + "/" + file);
-  sim::write_file(folder + "/" + kArtifactFile, artifact_json(artifact));
+  sim::write_file(folder + "/" + kArtifactFile, sim::sealed(artifact_json(artifact)));
 }
 
 Artifact read_artifact(const std::string& folder) {
-  const sim::JsonDocument document = sim::read_json_file(folder + "/" + kArtifactFile);
+  const std::string artifact_file = folder + "/" + kArtifactFile;
+  const sim::JsonDocument document = sim::parse_json(
+      sim::unsealed(sim::read_file(artifact_file, sim::kMaxJsonBytes), artifact_file, "rehearse bundle makes the bundle again"),
+      artifact_file);
   sim::Mistakes mistakes;
   sim::ObjectReader in(document.root(), mistakes);
   Artifact artifact;
@@ -231,6 +238,7 @@ Artifact read_artifact(const std::string& folder) {
       if (sim::leads_out(std::string(file.key.text()))) file.key.refuse("the path of a file in the folder", mistakes);
       artifact.sha256[std::string(file.key.text())] = sim::read_text(file.value, mistakes);
     }
+  in.text("sha256", std::string());  // of a file that another program has written anew
   in.finish();
   mistakes.throw_if_any();
   return artifact;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -14,9 +13,12 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/disk.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/seal.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
@@ -28,14 +30,27 @@ namespace {
 constexpr const char* kIdentityFile = "unfinished.json";
 constexpr const char* kMark = "finished.json";
 
-/// There under its name only when it is whole, wherever the process ends.
-void write_at_once(const std::string& path, const std::string& text) {
+/// A repetition of less processor time, s, is sooner done again than synced with its mark and its folder.
+constexpr double kWorthSyncing = 0.1;
+
+/// There under its name only when it is whole, wherever the process ends; with `is_synced`, wherever the machine does.
+void write_at_once(const std::string& path, const std::string& text, bool is_synced) {
   const std::string half = path + ".half";
   auto file = sim::OutputFile::in_place(half);
   file.write(text);
   file.close();
-  if (std::rename(half.c_str(), path.c_str()) != 0)
+  if (is_synced) sim::sync_path(half);
+  if (!sim::rename_path(half, path))
     throw sim::InputError({.file = path, .expected = "a file that can be written", .found = std::strerror(errno)});
+  if (is_synced) sim::sync_path(fs::path(path).parent_path());
+}
+
+/// Names of the files of a repetition but its mark.
+std::set<std::string> files_in(const std::string& subfolder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(subfolder))
+    if (entry.is_regular_file() && entry.path().filename() != kMark) names.insert(entry.path().filename());
+  return names;
 }
 
 /// By key, as text: members of the scenario, or the fingerprint of each file.
@@ -99,8 +114,10 @@ std::string this_program() {
 }
 
 void write_identity(const std::string& part, const RunIdentity& run) {
-  write_at_once(part + "/" + kIdentityFile, fmt::format("{{\n  \"version\": {},\n  \"repetitions\": {},\n  \"scenario\": {}}}\n",
-                                                        sim::json_string(run.version), run.repetitions, run.scenario));
+  write_at_once(part + "/" + kIdentityFile,
+                fmt::format("{{\n  \"version\": {},\n  \"repetitions\": {},\n  \"scenario\": {}}}\n",
+                            sim::json_string(run.version), run.repetitions, run.scenario),
+                true);
 }
 
 void remove_identity(const std::string& part) {
@@ -134,8 +151,19 @@ std::string difference(const RunIdentity& there, const RunIdentity& now) {
 }
 
 void mark_finished(const std::string& subfolder, const RepetitionCost& cost) {
+  const bool is_synced = cost.cpu_s >= kWorthSyncing;
+  std::string files;
+  for (const std::string& name : files_in(subfolder)) {
+    const std::string path = subfolder + "/" + name;
+    if (is_synced) sim::sync_path(path);
+    files +=
+        fmt::format("{}\n    {}: {{{}}}", files.empty() ? "" : ",", sim::json_string(name), json_members(sim::sum_of_file(path)));
+  }
   write_at_once(subfolder + "/" + kMark,
-                fmt::format("{{\"run_cpu_s\": {}, \"max_rss_bytes\": {}}}\n", cost.cpu_s, cost.max_rss_bytes));
+                sim::sealed(fmt::format(
+                    "{{\n  \"repetition\": {},\n  \"run_cpu_s\": {},\n  \"max_rss_bytes\": {},\n  \"files\": {{{}\n  }}\n}}\n",
+                    sim::json_string(fs::path(subfolder).filename().string()), cost.cpu_s, cost.max_rss_bytes, files)),
+                is_synced);
 }
 
 void unmark(const std::string& subfolder) {
@@ -143,17 +171,55 @@ void unmark(const std::string& subfolder) {
   fs::remove(subfolder + "/" + kMark, ignored);
 }
 
+namespace {
+
+struct Mark {
+  RepetitionCost cost;
+  std::string repetition;
+  std::map<std::string, sim::FileSum> files;
+};
+
+Mark read_mark(const std::string& path, const std::string& repair) {
+  const sim::JsonDocument document = sim::parse_json(sim::unsealed(sim::read_file(path, sim::kMaxJsonBytes), path, repair), path);
+  sim::Mistakes mistakes;
+  sim::ObjectReader in(document.root(), mistakes);
+  Mark mark{
+      .cost = {.cpu_s = in.number("run_cpu_s", sim::at_least(0)), .max_rss_bytes = in.number("max_rss_bytes", sim::at_least(0))},
+      .repetition = in.text("repetition"),
+      .files = {}};
+  if (const auto files = in.required("files", "an object of sums"))
+    for (const sim::JsonMember file : files->members()) {
+      sim::ObjectReader sum(file.value, mistakes);
+      mark.files[std::string(file.key.text())] = {.bytes = static_cast<std::uint64_t>(sum.integer("bytes", sim::at_least(0))),
+                                                  .sha256 = sum.text("sha256")};
+    }
+  in.finish();
+  mistakes.throw_if_any();
+  return mark;
+}
+
+}  // namespace
+
 std::optional<RepetitionCost> finished(const std::string& subfolder) {
   const std::string path = subfolder + "/" + kMark;
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  const sim::JsonDocument document = sim::read_json_file(path);
-  sim::Mistakes mistakes;
-  sim::ObjectReader in(document.root(), mistakes);
-  const RepetitionCost cost{.cpu_s = in.number("run_cpu_s", sim::at_least(0)),
-                            .max_rss_bytes = in.number("max_rss_bytes", sim::at_least(0))};
-  mistakes.throw_if_any();
-  return cost;
+  const std::string repair = fmt::format("after rm -r {} the same command with --resume runs this repetition again", subfolder);
+  const auto refuse = [&](const std::string& file, const std::string& expected, const std::string& found) {
+    throw sim::InputError({.file = file, .expected = fmt::format("{} ({})", expected, repair), .found = found});
+  };
+  Mark mark;
+  try {
+    mark = read_mark(path, repair);
+  } catch (const sim::InputError& damage) {
+    refuse(path, "the mark of a finished repetition, as Rehearse wrote it", damage.what());
+  }
+  const std::string name = fs::path(subfolder).filename().string();
+  if (mark.repetition != name) refuse(path, "the mark of " + name, "that of " + sim::printable(mark.repetition));
+  for (const std::string& file : files_in(subfolder))
+    if (!mark.files.contains(file)) refuse(subfolder + "/" + file, "only files that the repetition has written", "another");
+  for (const auto& [file, sum] : mark.files) sim::check_file(subfolder + "/" + file, sum, repair);
+  return mark.cost;
 }
 
 std::set<std::string> finished_in(const std::string& part) {

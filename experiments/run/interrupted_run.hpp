@@ -34,11 +34,13 @@ struct RepetitionCost {
   double cpu_s = 0, max_rss_bytes = 0;
 };
 
-/// Marks a subfolder of a repetition as finished: at once, or not at all. Throws sim::InputError.
+/// Marks a subfolder of a repetition as finished, with the sums of its files: at once, or not at all. Mark and files survive the
+/// machine where the repetition took a tenth of a second of processor time or more. Throws sim::InputError.
 void mark_finished(const std::string& subfolder, const RepetitionCost& cost);
 /// Takes the mark away, before the subfolder's files go.
 void unmark(const std::string& subfolder);
-/// Nothing where there is no mark.
+/// Nothing where there is no mark. Throws sim::InputError, with what repairs it, where the mark or a file is not what was marked,
+/// and for files that came later.
 std::optional<RepetitionCost> finished(const std::string& subfolder);
 
 /// Names of subfolders that are finished.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "experiments/run/results_place.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/disk.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::scenarios {
@@ -46,12 +46,14 @@ class File {
 void append(const std::string& target, const std::string& source, std::size_t skip) {
   const File to(target, O_WRONLY), from(source, O_RDONLY);
   lseek(to.fd(), 0, SEEK_END);
-  off_t offset = static_cast<off_t>(skip);
-  for (;;) {
-    const ssize_t moved = sendfile(to.fd(), from.fd(), &offset, 1u << 30);
-    if (moved < 0) fail(target, "a file that can be written", std::strerror(errno));
-    if (moved == 0) return;
-  }
+  lseek(from.fd(), static_cast<off_t>(skip), SEEK_SET);
+  if (!sim::append_rest(to.fd(), from.fd())) fail(target, "a file that can be written", std::strerror(errno));
+}
+
+/// Files and folders below it, and the folder: what is in it survives the machine.
+void sync_all(const std::string& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) sim::sync_path(entry.path());
+  sim::sync_path(folder);
 }
 
 }  // namespace
@@ -124,8 +126,10 @@ void ResultsFolder::join(const std::string& name, std::string_view header, const
 void ResultsFolder::publish() {
   remove_identity(part());
   write(kManifestFile, manifest_json(manifest_of(part(), place_.owner)));
+  sync_all(part());
   published_ = true;  // whatever comes now, the results stay
   exchange_results(part(), part_.target, place_.tell);
+  sim::sync_path(fs::path(part_.target).parent_path());
 }
 
 namespace fs = std::filesystem;
@@ -143,21 +147,21 @@ bool is_unknown(int number) { return number == EINVAL || number == ENOSYS || num
 
 /// After it, what was at `target` is at the path that it returns.
 std::string exchange(const std::string& part, const std::string& target) {
-  if (renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return part;
+  if (sim::rename_path(part, target, RENAME_EXCHANGE)) return part;
   if (!is_unknown(errno)) fail(part, target, errno);
   const std::string old = fs::path(part).replace_extension(".old").string();
-  if (std::rename(target.c_str(), old.c_str()) != 0) fail(part, target, errno);
-  if (std::rename(part.c_str(), target.c_str()) == 0) return old;
+  if (!sim::rename_path(target, old)) fail(part, target, errno);
+  if (sim::rename_path(part, target)) return old;
   const int number = errno;
-  std::rename(old.c_str(), target.c_str());
+  sim::rename_path(old, target);
   fail(part, target, number);
 }
 
 /// Never over something that is there.
 bool move(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (sim::rename_path(from, to, RENAME_NOREPLACE)) return true;
   std::error_code error;
-  return is_unknown(errno) && !fs::exists(fs::symlink_status(to, error)) && std::rename(from.c_str(), to.c_str()) == 0;
+  return is_unknown(errno) && !fs::exists(fs::symlink_status(to, error)) && sim::rename_path(from, to);
 }
 
 class MovedBack {
@@ -203,30 +207,21 @@ class MovedBack {
   std::vector<std::string> stuck_;
 };
 
-/// None of the old folder's files is ours when it cannot be told which are.
-ResultsManifest manifest_in(const std::string& folder) {
-  try {
-    return read_manifest(folder).value_or(ResultsManifest());
-  } catch (const sim::InputError&) {
-    return {};
-  }
-}
-
 }  // namespace
 
 void exchange_results(const std::string& part, const std::string& target, const std::function<void(const std::string&)>& tell) {
   std::error_code error;
   if (!fs::exists(target, error)) {
-    if (std::rename(part.c_str(), target.c_str()) != 0) fail(part, target, errno);
+    if (!sim::rename_path(part, target)) fail(part, target, errno);
     return;
   }
   const std::string old = exchange(part, target);
-  const ResultsManifest manifest = manifest_in(old);
+  const ResultsManifest manifest = manifest_or_guess(old);
   MovedBack back(old, target, manifest);
   back.take("");
   if (!fs::exists(old, error)) return;
   const std::string kept = fs::path(old).replace_extension(".old").string();
-  if (kept != old) std::rename(old.c_str(), kept.c_str());
+  if (kept != old) sim::rename_path(old, kept);
   std::vector<std::string> names;
   for (const std::string& name : back.stuck()) names.push_back(sim::printable(name));
   tell(fmt::format("what is not the program's and could not stay in {} is in {}: {}", target, kept, fmt::join(names, ", ")));

@@ -113,7 +113,13 @@ void check_what_is_there(const ResultsPlace& place, const std::string& target) {
   const bool is_empty = fs::is_empty(target, error);
   if (error) refuse(place.path, "a folder that can be read", error.message());
   if (is_empty) return;
-  const auto there = read_manifest(target);
+  std::optional<ResultsManifest> there;
+  try {
+    there = read_manifest(target);
+  } catch (const sim::InputError&) {
+    if (!place.replace) throw;
+    return;  // results of ours, of which the manifest is damaged
+  }
   if (!there) refuse(place.path, "a folder that is new, empty or holds earlier results", "a folder with other files");
   const bool is_namesake = is_of_another_file(target, there->owner.path, place.owner.path);
   if (place.replace || (is_same_owner(there->owner, place.owner) && !is_namesake)) return;
@@ -196,7 +202,14 @@ std::vector<Unfinished> check_others(const ResultsPlace& place, const std::strin
         refuse(place.path, "a folder that no other run writes to", fmt::format("one that is at it, in {}", other));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    const auto run = place.run ? read_identity(other) : std::nullopt;
+    std::optional<RunIdentity> run;
+    try {
+      if (place.run) run = read_identity(other);
+    } catch (const sim::InputError& damage) {
+      if (!place.replace)
+        refuse(other, "what an interrupted run has left, undamaged (--replace removes it and begins anew)", damage.what());
+      run = RunIdentity{.version = "unknown", .scenario = "{}"};
+    }
     const std::size_t count = run ? finished_in(other).size() : 0;
     if (count > 0) {
       found.push_back({.path = other, .run = *run, .finished = count, .difference = difference(*run, *place.run)});

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "experiments/run/interrupted_run.hpp"
+#include "sim/io/seal.hpp"
 
 namespace rehearse::scenarios {
 
@@ -27,7 +29,9 @@ bool is_of_another_file(const std::string& folder, const std::string& there, con
 
 struct ResultsManifest {
   ResultsOwner owner;
-  std::set<std::string> files;  ///< paths in the folder, "/" between their parts
+  /// By its path in the folder, "/" between its parts. Of the manifest itself and of what tells of the machine (timing.json,
+  /// logs) there is no sum, nor in manifests of earlier versions.
+  std::map<std::string, sim::FileSum> files;
 
   bool has_file(const std::string& path) const { return files.contains(path); }
   /// Whether one of its files lies in this subfolder.
@@ -36,7 +40,7 @@ struct ResultsManifest {
 
 inline constexpr const char* kManifestFile = "manifest.json";
 
-/// The files of a folder, those in subfolders too, and the manifest itself.
+/// The files of a folder, those in subfolders too, with their sums, and the manifest itself.
 ResultsManifest manifest_of(const std::string& folder, ResultsOwner owner);
 
 /// Every file below a folder, by its path there with "/" between its parts; links are not followed. Throws sim::InputError where
@@ -48,6 +52,19 @@ std::string manifest_json(const ResultsManifest& manifest);
 /// Nothing where the folder holds no results of ours (no summary.json as we write it). Of results without a manifest, the files
 /// are those that a version without one could have written. Throws sim::InputError for a manifest that is damaged.
 std::optional<ResultsManifest> read_manifest(const std::string& folder);
+
+/// Where the manifest is damaged, the files that a version without one could have written; none where summary.json is damaged
+/// too.
+ResultsManifest manifest_or_guess(const std::string& folder);
+
+/// Of results that are about to be read: a folder, or a file in it. Throws sim::InputError for the first file that is missing or
+/// is not what the run wrote, with what repairs it, and as sim::refuse_pipes_in does. Files that the manifest does not name are
+/// not looked at, nor are other folders.
+void check_results(const std::string& path);
+/// As check_results, of the page as well, which no command reads.
+void check_results_and_page(const std::string& folder);
+/// The report's page was made anew by who asked for it: from now on it belongs to the results as it is, if one did before.
+void take_page(const std::string& folder);
 
 /// Whether results of `there` are replaced by those of `now` without being asked for.
 bool is_same_owner(const ResultsOwner& there, const ResultsOwner& now);

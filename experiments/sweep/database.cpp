@@ -23,6 +23,8 @@
 #include "sim/base/errors.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/disk.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/output_file.hpp"
 
 namespace rehearse::scenarios {
@@ -44,7 +46,116 @@ std::string runs_table() {
   return sql + ") WITHOUT ROWID";
 }
 
+constexpr const char* kSumsTable = "CREATE TABLE IF NOT EXISTS sums(key TEXT PRIMARY KEY, sum TEXT NOT NULL) WITHOUT ROWID";
+constexpr int kBusyTimeoutMs = 10'000;  // for those who read meanwhile
+
+std::string value_of(SQLite::Database& db, const std::string& sql) {
+  SQLite::Statement statement(db, sql);
+  return statement.executeStep() ? statement.getColumn(0).getText() : std::string();
+}
+
+/// The header of a sweep's database (SQLite's file format, 1.3).
+class Header {
+ public:
+  explicit Header(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    is_whole_ = !!file.read(reinterpret_cast<char*>(bytes_), sizeof bytes_);
+  }
+  bool is_of_sweep() const { return is_whole_ && std::memcmp(bytes_, "SQLite format 3", 16) == 0 && word(68) == kApplication; }
+  /// Bytes of the file: page size times pages; 0: it does not say.
+  std::uint64_t file_bytes() const {
+    const std::uint64_t page = std::uint64_t{bytes_[16]} << 8 | bytes_[17];
+    return is_of_sweep() && word(24) == word(92) ? word(28) * (page == 1 ? 65536 : page) : 0;
+  }
+
+ private:
+  std::uint64_t word(int at) const {
+    std::uint64_t value = 0;
+    for (int i = at; i < at + 4; ++i) value = value << 8 | bytes_[i];
+    return value;
+  }
+  unsigned char bytes_[100] = {};
+  bool is_whole_ = false;
+};
+
+/// SQLite takes what is missing at the end of a file for zeros. What a log beside it has still to be written there is not
+/// counted.
+void check_size(const std::string& path) {
+  for (const char* ending : {"-wal", "-journal"})
+    if (access((path + ending).c_str(), F_OK) == 0) return;
+  std::error_code none;
+  const std::uint64_t expected = Header(path).file_bytes(), found = std::filesystem::file_size(path, none);
+  if (!none && found < expected) throw DamagedDatabase(path, fmt::format("{} bytes", expected), fmt::format("{}", found));
+}
+
+/// A row of the table, as SQLite has it; nothing where it is none of ours.
+std::optional<SweepRow> row_at(SQLite::Statement& all) {
+  const auto status = status_of_name(all.getColumn(1).getText());
+  if (!status) return {};
+  SweepRow row{.key = all.getColumn(0).getText(), .status = *status, .reason = all.getColumn(2).getText(), .metrics = {}};
+  for (int f = 0; f < static_cast<int>(report::metric_fields().size()); ++f) {
+    const SQLite::Column value = all.getColumn(3 + f);
+    if (!value.isNull() && !value.isFloat()) return {};
+    if (row.status == RunStatus::ok) row.metrics.push_back(value.isNull() ? sim::kNan : value.getDouble());
+    if (row.status != RunStatus::ok && !value.isNull()) return {};
+  }
+  return row;
+}
+
+/// Calls `each(row, holds)`: nothing is a row that cannot be read. Rows of versions that wrote no sums are left out.
+template <class Each>
+void each_row(SQLite::Database& db, Each&& each) {
+  if (value_of(db, "SELECT count(*) FROM sqlite_master WHERE name = 'sums'") == "0") return;
+  SQLite::Statement all(db, "SELECT runs.*, sums.sum FROM runs JOIN sums USING (key)");
+  const int sum = 3 + static_cast<int>(report::metric_fields().size());
+  while (all.executeStep()) {
+    const std::optional<SweepRow> row = row_at(all);
+    each(row, row && sum_of(*row) == all.getColumn(sum).getText());
+  }
+}
+
+/// What runs are planned and how they are shown: rows of two tables, and the views.
+std::string sum_of_plan(SQLite::Database& db) {
+  std::string text;
+  for (const char* sql : {"SELECT * FROM plan ORDER BY row", "SELECT * FROM points ORDER BY point",
+                          "SELECT name, sql FROM sqlite_master WHERE type = 'view' ORDER BY name"}) {
+    SQLite::Statement all(db, sql);
+    while (all.executeStep()) {
+      for (int c = 0; c < all.getColumnCount(); ++c) {
+        const SQLite::Column value = all.getColumn(c);
+        text += value.isFloat() ? fmt::format("{}", value.getDouble()) : value.getText();
+        text += '\n';
+      }
+    }
+  }
+  return sim::sha256_of_text(text);
+}
+
+/// Structure and rows. Throws DamagedDatabase.
+void check_content(SQLite::Database& db, const std::string& path) {
+  std::string integrity = value_of(db, "PRAGMA integrity_check(1)");
+  integrity = integrity.substr(integrity.find('\n') + 1);  // behind a line that names the database "main"
+  if (integrity != "ok") throw DamagedDatabase(path, "what SQLite finds whole", integrity);
+  std::size_t rows = 0;
+  each_row(db, [&](const std::optional<SweepRow>& row, bool holds) {
+    ++rows;
+    if (!holds)
+      throw DamagedDatabase(path, "rows as they were written",
+                            row ? "another content of run " + row->key : "a row without a status");
+  });
+  if (value_of(db, "SELECT count(*) FROM sqlite_master WHERE name = 'sums'") == "0") return;
+  const std::string sums = value_of(db, "SELECT count(*) FROM sums");
+  if (sums != std::to_string(rows)) throw DamagedDatabase(path, fmt::format("rows of {} runs", sums), fmt::format("{}", rows));
+}
+
 }  // namespace
+
+DamagedDatabase::DamagedDatabase(const std::string& path, const std::string& expected, const std::string& found)
+    : sim::InputError(
+          {.file = path,
+           .expected = fmt::format(
+               "{}, in an undamaged database (the sweep with --retry keeps what holds and runs the rest again)", expected),
+           .found = found}) {}
 
 /// Held while a process writes to the database; the system lets go of it however the process ends, and children do not have it.
 class DatabaseLock {
@@ -98,6 +209,7 @@ class SweepDatabase::Connection {
     try {
       return work();
     } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() == SQLITE_CORRUPT) throw DamagedDatabase(path_, "what SQLite can read", error.what());
       const bool is_full = error.getErrorCode() == SQLITE_FULL || (db_ && sqlite3_system_errno(db_->getHandle()) == ENOSPC);
       throw sim::InputError({.file = path_,
                              .expected = "a database that can be read and written",
@@ -125,9 +237,11 @@ class SweepDatabase::Connection {
     for (const char* ending : {"", "-wal", "-shm", "-journal"}) unlink((path_ + ending).c_str());
   }
   void open_file(bool commits_often) {
-    constexpr int kBusyTimeoutMs = 10'000;  // for those who read meanwhile
+    check_size(path_);
     db_.emplace(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
     check_owner();
+    check_content(*db_, path_);
+    db_->exec(kSumsTable);
     // With a write-ahead log a commit needs no fsync to survive this process, and readers may read meanwhile.
     db_->exec(commits_often ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL" : "PRAGMA journal_mode = DELETE");
   }
@@ -181,10 +295,7 @@ class Insertion {
 }  // namespace
 
 void SweepDatabase::Connection::check_owner() {
-  const auto value = [&](const std::string& sql) {
-    SQLite::Statement statement(*db_, sql);
-    return statement.executeStep() ? text_at(statement, 0) : std::string();
-  };
+  const auto value = [&](const std::string& sql) { return value_of(*db_, sql); };
   if (value("SELECT count(*) FROM sqlite_master") == "0") {
     in_transaction([&] {
       db_->exec(runs_table() +
@@ -202,6 +313,48 @@ void SweepDatabase::Connection::check_owner() {
   if (value("PRAGMA user_version") != std::to_string(kFormat) ||
       value("SELECT sql FROM sqlite_master WHERE name = 'runs'") != runs_table())
     refuse("results of a sweep by this version", "another version's: choose another file (--out)");
+}
+
+namespace {
+
+/// What of a damaged file can be read, up to where SQLite finds it torn. A short one is made as long as SQLite wants it.
+std::vector<SweepRow> rows_that_hold(const std::string& path) {
+  std::vector<SweepRow> rows;
+  constexpr std::uint64_t kMostMissing = std::uint64_t{1} << 30;  // the header may be damaged too
+  std::error_code none;
+  const std::uint64_t expected = Header(path).file_bytes(), found = std::filesystem::file_size(path, none);
+  if (found < expected && expected - found < kMostMissing) std::filesystem::resize_file(path, expected, none);
+  try {
+    SQLite::Database db(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    each_row(db, [&](const std::optional<SweepRow>& row, bool holds) {
+      if (holds) rows.push_back(*row);
+    });
+  } catch (const SQLite::Exception&) {
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string SweepDatabase::repair(const std::string& path) {
+  try {
+    const SweepDatabase whole(path, false);
+    return {};
+  } catch (const DamagedDatabase&) {
+    if (!Header(sim::behind_links(path)).is_of_sweep()) throw;
+  }
+  const std::string at = sim::behind_links(path), damaged = at + ".damaged";
+  {
+    const DatabaseLock lock(at);
+    if (!sim::rename_path(at, damaged)) sim::refuse_output(damaged, errno);
+    for (const char* ending : {"-wal", "-shm", "-journal"}) unlink((at + ending).c_str());
+  }
+  const std::vector<SweepRow> rows = rows_that_hold(damaged);
+  SweepDatabase repaired(path, false);
+  repaired.add(rows);
+  repaired.connection_->keep();
+  return fmt::format("{} was damaged: {} of its rows hold and are kept, all other runs are run again; the damaged file is {}",
+                     path, rows.size(), damaged);
 }
 
 SweepDatabase::SweepDatabase(const std::string& path, bool commits_often) {
@@ -263,16 +416,15 @@ void SweepDatabase::set_plan(const SweepPlan& plan, const std::vector<PlannedRun
           .add(runs[r].key)
           .insert();
     db.exec("CREATE INDEX plan_of_point ON plan(point, repetition, policy)");
+    meta.add("plan_sha256").add(sum_of_plan(db)).insert();
   });
   connection_->keep();
 }
 
 void SweepDatabase::take_for(const std::string& scenario_path) {
   const std::string folder = std::filesystem::path(connection_->path()).parent_path().string();
-  const std::string there = connection_->told([&] {
-    SQLite::Statement value(connection_->db(), "SELECT value FROM meta WHERE name = 'scenario_path'");
-    return value.executeStep() ? text_at(value, 0) : std::string();
-  });
+  const std::string there =
+      connection_->told([&] { return value_of(connection_->db(), "SELECT value FROM meta WHERE name = 'scenario_path'"); });
   if (is_of_another_file(folder, there, scenario_path))
     throw sim::InputError(
         {.file = connection_->path(),
@@ -286,16 +438,13 @@ void SweepDatabase::take_for(const std::string& scenario_path) {
 }
 
 std::string SweepDatabase::program() const {
-  return connection_->told([&] {
-    SQLite::Statement value(connection_->db(), "SELECT value FROM meta WHERE name = 'program'");
-    return value.executeStep() ? text_at(value, 0) : std::string();
-  });
+  return connection_->told([&] { return value_of(connection_->db(), "SELECT value FROM meta WHERE name = 'program'"); });
 }
 
 std::set<std::string> SweepDatabase::keys() const {
   return connection_->told([&] {
     std::set<std::string> keys;
-    SQLite::Statement all(connection_->db(), "SELECT key FROM runs");
+    SQLite::Statement all(connection_->db(), "SELECT key FROM runs JOIN sums USING (key)");
     while (all.executeStep()) keys.insert(text_at(all, 0));
     return keys;
   });
@@ -304,7 +453,8 @@ std::set<std::string> SweepDatabase::keys() const {
 void SweepDatabase::forget_failed() {
   connection_->in_transaction([&] {
     connection_->db().exec(
-        "DELETE FROM timing WHERE key IN (SELECT key FROM runs WHERE status <> 'ok'); DELETE FROM runs WHERE status <> 'ok'");
+        "DELETE FROM timing WHERE key IN (SELECT key FROM runs WHERE status <> 'ok');"
+        "DELETE FROM sums WHERE key IN (SELECT key FROM runs WHERE status <> 'ok'); DELETE FROM runs WHERE status <> 'ok'");
   });
 }
 
@@ -314,12 +464,14 @@ void SweepDatabase::add(std::span<const SweepRow> rows) {
   for (std::size_t f = 0; f < report::metric_fields().size(); ++f) places += ", ?";
   connection_->in_transaction([&] {
     Insertion run(db, "INSERT OR REPLACE INTO runs VALUES (?, ?, ?" + places + ")");
-    Insertion timing(db, "INSERT OR REPLACE INTO timing VALUES (?, ?, ?, ?)");
+    Insertion timing(db, "INSERT OR REPLACE INTO timing VALUES (?, ?, ?, ?)"),
+        sum(db, "INSERT OR REPLACE INTO sums VALUES (?, ?)");
     for (const SweepRow& row : rows) {
       run.add(row.key).add(name_of(row.status));
       row.reason.empty() ? run.null() : run.add(row.reason);
       for (std::size_t f = 0; f < report::metric_fields().size(); ++f) row.metrics.empty() ? run.null() : run.add(row.metrics[f]);
       run.insert();
+      sum.add(row.key).add(sum_of(row)).insert();
       timing.add(row.key).add(row.run_s).add(row.cpu_s).add(row.decision_time_s).insert();
     }
   });
@@ -409,15 +561,19 @@ bool is_database(const std::string& path) {
 
 std::vector<std::string> export_sweep(const std::string& database, const std::string& csv) {
   try {
-    constexpr int kBusyTimeoutMs = 10'000;
+    check_size(database);
     SQLite::Database db(database, SQLite::OPEN_READONLY, kBusyTimeoutMs);
     SQLite::Statement owner(db, "PRAGMA application_id");
     if (!owner.executeStep() || owner.getColumn(0).getInt() != kApplication)
       throw sim::InputError({.file = database, .expected = "results of a sweep", .found = "another database"});
+    check_content(db, database);
+    const std::string plan = value_of(db, "SELECT value FROM meta WHERE name = 'plan_sha256'");
+    if (!plan.empty() && plan != sum_of_plan(db)) throw DamagedDatabase(database, "the plan as it was written", "another one");
     std::vector<std::string> columns = write_rows(db, csv);
     std::erase_if(columns, [](const std::string& column) { return !column.starts_with('/'); });
     return columns;
   } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() == SQLITE_CORRUPT) throw DamagedDatabase(database, "what SQLite can read", error.what());
     throw sim::InputError({.file = database, .expected = "a database that can be read", .found = error.what()});
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/sweep/runs.hpp"
+#include "sim/base/errors.hpp"
 
 namespace rehearse::scenarios {
 
@@ -22,11 +23,21 @@ struct SweepFigures {
   double cost_usd = 0, jct_p95_s = 0, makespan_s = 0, energy_kwh = 0;
 };
 
+/// What stands in a sweep's database is not what a sweep has written. `--retry` repairs it.
+class DamagedDatabase : public sim::InputError {
+ public:
+  DamagedDatabase(const std::string& path, const std::string& expected, const std::string& found);
+};
+
 class SweepDatabase {
  public:
   /// Opens the file, or makes it. Throws InputError when it cannot, when it is no sweep's or another version's, and when another
-  /// process writes to it. `commits_often`: with a write-ahead log, which wants a disk of this machine.
+  /// process writes to it; DamagedDatabase where its size, its structure (SQLite's integrity check) or a row's sum is not what
+  /// was written. `commits_often`: with a write-ahead log, which wants a disk of this machine.
   SweepDatabase(const std::string& path, bool commits_often);
+  /// Of a damaged one: the rows whose sums hold move to a new database of this name, the damaged one is kept beside it as
+  /// NAME.damaged. Returns a sentence about that; empty: nothing is damaged. Throws InputError: it is no sweep's, or in use.
+  static std::string repair(const std::string& path);
   ~SweepDatabase();
   SweepDatabase(const SweepDatabase&) = delete;
   SweepDatabase& operator=(const SweepDatabase&) = delete;
@@ -38,7 +49,7 @@ class SweepDatabase {
   /// Writes down whose it is: a scenario's file, as seen from the database's folder. Throws InputError where it is another's that
   /// has the same name and is still there.
   void take_for(const std::string& scenario_path);
-  /// Keys of the runs that have a row.
+  /// Keys of the runs that have a row, and its sum: rows of earlier versions have none, and no run of this program.
   std::set<std::string> keys() const;
   /// Drops rows that are not ok.
   void forget_failed();
@@ -65,7 +76,7 @@ class SweepDatabase {
 /// Whether the file is an SQLite database.
 bool is_database(const std::string& path);
 /// As SweepDatabase::write_csv, of a database that stays as it is and that another process may be writing to. Returns the swept
-/// columns. Throws InputError: it is no sweep's.
+/// columns. Throws InputError: it is no sweep's; DamagedDatabase.
 std::vector<std::string> export_sweep(const std::string& database, const std::string& csv);
 
 }  // namespace rehearse::scenarios

@@ -253,7 +253,7 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
   return table;
 }
 
-std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
+std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const SweepDatabase& database,
                              const report::Table& table) {
   // What a kill leaves should not lie in the user's folder; beside the file only where there is no right to anywhere else.
   std::error_code none;
@@ -261,7 +261,7 @@ std::string write_sweep_page(const std::string& path, const SweepPlan& plan, con
   const sim::ScratchFolder scratch(may_write ? sim::temporary_stem("rehearse_sweep")
                                              : (fs::path(path).parent_path() / ".rehearse_sweep").string());
   const std::string rows = scratch.path() + "/rows.csv";
-  export_sweep(database, rows);
+  database.write_csv(rows);
   std::vector<Picture> pictures;
   const std::string left_out = draw_figures(figures_of(plan, rows, pictures), scratch.path());
   std::string html = fmt::format(

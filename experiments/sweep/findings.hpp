@@ -19,7 +19,7 @@ report::Table best_by_point(const SweepPlan& plan, const SweepDatabase& database
 
 /// Writes one self-contained HTML file: the table, a line plot for each swept column, heat maps of the first two. Returns a line
 /// about figures that could not be drawn; empty: all are there. Throws sim::InputError when the file cannot be written.
-std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const std::string& database,
+std::string write_sweep_page(const std::string& path, const SweepPlan& plan, const SweepDatabase& database,
                              const report::Table& table);
 
 }  // namespace rehearse::scenarios

@@ -221,11 +221,25 @@ std::vector<PlannedRun> SweepPlan::runs() const {
 
 std::string_view name_of(RunStatus status) { return kStatuses[static_cast<std::size_t>(status)]; }
 
-std::string to_line(const SweepRow& row) {
-  std::string line = fmt::format(R"({{"key": "{}", "status": "{}", "run_s": {}, "cpu_s": {}, "decision_time_s": {})", row.key,
-                                 name_of(row.status), row.run_s, row.cpu_s, row.decision_time_s);
+std::optional<RunStatus> status_of_name(std::string_view name) {
+  const auto at = std::find(kStatuses.begin(), kStatuses.end(), name);
+  if (at == kStatuses.end()) return {};
+  return static_cast<RunStatus>(at - kStatuses.begin());
+}
+
+std::string sum_of(const SweepRow& row) {
+  std::string text = fmt::format("{}\n{}\n{}\n", row.key, name_of(row.status), row.reason);
+  for (const double metric : row.metrics) text += number_or_null(metric + 0.0) + "\n";  // a database knows no negative zero
+  return key_of(text);
+}
+
+std::string to_line(const SweepRow& given) {
+  SweepRow row = given;
+  row.reason = sim::printable(given.reason, kReasonCharacters);
+  std::string line = fmt::format(R"({{"key": "{}", "status": "{}", "run_s": {}, "cpu_s": {}, "decision_time_s": {}, "sum": "{}")",
+                                 row.key, name_of(row.status), row.run_s, row.cpu_s, row.decision_time_s, sum_of(row));
   if (row.status != RunStatus::ok) {
-    line += ", \"reason\": " + sim::json_string(sim::printable(row.reason, kReasonCharacters));
+    line += ", \"reason\": " + sim::json_string(row.reason);
   } else {
     const std::vector<report::MetricField>& fields = report::metric_fields();
     for (std::size_t f = 0; f < fields.size(); ++f)
@@ -255,7 +269,7 @@ std::optional<SweepRow> row_of(std::string_view line) {
         row.metrics.push_back(value && value->is_number() ? value->number() : std::numeric_limits<double>::quiet_NaN());
       }
     }
-    if (mistakes.empty()) return row;
+    if (mistakes.empty() && in.text("sum") == sum_of(row)) return row;
   } catch (const sim::InputError&) {  // torn, or not ours
   }
   return {};

@@ -97,9 +97,14 @@ struct SweepRow {
   double decision_time_s = 0;   ///< of that, what the policy took
 };
 
-/// A JSON object on one line with its line end, shorter than PIPE_BUF.
+/// SHA-256, cut to 32 digits, of what the run found: key, status, reason and metrics. How long it took is not in it.
+std::string sum_of(const SweepRow& row);
+/// The status of this name; nothing: there is none.
+std::optional<RunStatus> status_of_name(std::string_view name);
+
+/// A JSON object on one line with its line end, shorter than PIPE_BUF; its sum is in it.
 std::string to_line(const SweepRow& row);
-/// Nothing when the line is not whole.
+/// Nothing when the line is not whole, or does not have the sum that it says.
 std::optional<SweepRow> row_of(std::string_view line);
 
 }  // namespace rehearse::scenarios

@@ -26,6 +26,7 @@ namespace rehearse::scenarios {
 SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   SweepSummary summary;
+  if (options.retry) summary.repaired = SweepDatabase::repair(options.database);
   SweepDatabase database(options.database, options.is_local);
   if (!options.scenario_path.empty()) database.take_for(options.scenario_path);
   std::vector<PlannedRun> missing;
@@ -60,9 +61,14 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
   summary.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   summary.counts = database.counts();
   if (summary.interrupted) return summary;
+  std::size_t rows = 0;
+  for (const SweepDatabase::Count& count : summary.counts) rows += count.runs;
+  if (rows != summary.planned)
+    throw DamagedDatabase(options.database, fmt::format("a row for each of {} planned runs", summary.planned),
+                          fmt::format("{}", rows));
   if (!options.csv.empty()) database.write_csv(options.csv);
   summary.best = best_by_point(plan, database);
-  if (!options.page.empty()) summary.figures_left_out = write_sweep_page(options.page, plan, options.database, summary.best);
+  if (!options.page.empty()) summary.figures_left_out = write_sweep_page(options.page, plan, database, summary.best);
   return summary;
 }
 

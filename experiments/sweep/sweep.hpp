@@ -37,7 +37,7 @@ struct SweepOptions {
   std::string scenario_path = {};
   std::string csv;       ///< file to export to at the end; may be empty
   std::string page;      ///< HTML file to write at the end; may be empty
-  bool retry = false;    ///< runs that are not ok are run again
+  bool retry = false;    ///< runs that are not ok are run again, and what of the database is damaged
   bool is_local = true;  ///< runs end on this machine, one by one
   Launch launch;
   std::function<void(std::size_t done, std::size_t of)> on_progress = [](std::size_t, std::size_t) {};
@@ -48,6 +48,7 @@ struct SweepSummary {
   std::size_t distinct = 0;  ///< runs: rows that ask the same share one
   std::size_t there = 0;     ///< of these, were in the database
   std::size_t ran = 0;
+  std::string repaired;           ///< a sentence about a database that was damaged; empty: it was whole
   bool is_other_program = false;  ///< than the last that wrote to the database, whose rows are another's
   double elapsed_s = 0;           ///< since the plan was made, CSV left out
   double run_s = 0, cpu_s = 0;    ///< of the runs themselves, added up over processes
@@ -57,7 +58,8 @@ struct SweepSummary {
   bool interrupted = false;
 };
 
-/// Throws InputError when a file cannot be written, CheckFailed, what `launch` throws. Interrupts must be held (HeldInterrupts).
+/// Throws InputError when a file cannot be written, DamagedDatabase (with `retry` it is repaired), also where a planned run has
+/// no row at the end, CheckFailed, what `launch` throws. Interrupts must be held (HeldInterrupts).
 SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options);
 
 }  // namespace rehearse::scenarios

@@ -14,6 +14,7 @@
 #include "sim/io/json.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/io/output_file.hpp"
+#include "sim/io/seal.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::scenarios {
@@ -49,6 +50,7 @@ class AgentReader {
     state.origin.seed = static_cast<std::uint64_t>(object.integer("seed", sim::at_least(0)));
     state.origin.command = object.text("command");
     state.origin.version = object.text("version", state.origin.version);
+    object.text("sha256", std::string());  // of a file that another program has written anew
     object.required("parameters", "a list of matrices");
     for (const sim::JsonValue value : object.list("parameters")) read_matrix(value, state.matrices);
     object.finish();
@@ -139,7 +141,9 @@ policies::NetworkState parse_agent(std::string text, std::string file, const pol
 }
 
 policies::NetworkState read_agent_file(const std::string& path, const policies::NetworkBlueprint& expected) {
-  return read_document(sim::read_json_file(path), expected);
+  std::string text = sim::unsealed(sim::read_file(path, sim::kMaxJsonBytes), path,
+                                   "rehearse train makes it again; without its member \"sha256\" it is used as it is");
+  return parse_agent(std::move(text), path, expected);
 }
 
 std::string agent_text(const policies::NetworkState& state) {
@@ -167,7 +171,7 @@ std::string agent_text(const policies::NetworkState& state) {
 }
 
 void write_agent_file(const std::string& path, const policies::NetworkState& state) {
-  sim::write_file(path, agent_text(state) + "\n");
+  sim::write_file(path, sim::sealed(agent_text(state) + "\n"));
 }
 
 std::shared_ptr<const policies::NetworkState> read_agent(sim::JsonValue value, const AgentReading& reading,

@@ -1,5 +1,5 @@
 // Trained networks as JSON files: {"rehearse_network": 1, "kind", "seed", "command", "version", "parameters": [{"name", "shape":
-// [rows, columns], "numbers": [row after row]}]}.
+// [rows, columns], "numbers": [row after row]}], "sha256"}.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ namespace rehearse::scenarios {
 /// another version, another kind, matrices that are missing, unknown, twice there or of another shape, and numbers that are not
 /// finite. An exact inverse of agent_text.
 policies::NetworkState parse_agent(std::string text, std::string file, const policies::NetworkBlueprint& expected);
-/// Throws InputError also when the file cannot be read.
+/// Throws InputError also when the file cannot be read, and where its "sha256" is not that of its text.
 policies::NetworkState read_agent_file(const std::string& path, const policies::NetworkBlueprint& expected);
 
 /// Each number in the shortest form that reads back to the same bits. One that is not finite is a failed check, as are a seed
 /// of 2^53 or more, no kind, no command, or one that is not UTF-8.
 std::string agent_text(const policies::NetworkState& state);
-/// As sim::write_file. Throws InputError when it cannot be written.
+/// As sim::write_file, with the text's SHA-256 as a last member, "sha256". Throws InputError when it cannot be written.
 void write_agent_file(const std::string& path, const policies::NetworkState& state);
 
 /// The agent that ships for a strategy: its path among the embedded files.

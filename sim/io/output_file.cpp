@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "sim/base/errors.hpp"
+#include "sim/io/disk.hpp"
 
 namespace rehearse::sim {
 
@@ -178,17 +179,14 @@ void OutputFile::fail() {
 }
 
 void OutputFile::write(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail();
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_whole(descriptor_, text)) fail();
 }
 
 void OutputFile::close() {
+  // A name that survives the machine must not lead to a file that does not.
+  if (!target_.empty() && !sync_file(descriptor_)) fail();
   if (::close(std::exchange(descriptor_, -1)) != 0) fail();
-  if (!target_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
+  if (!target_.empty() && !rename_path(temporary_, target_)) fail();
   temporary_.clear();
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -26,17 +25,19 @@ using namespace std::string_view_literals;
 constexpr std::string_view kXz =
     "\xFD"
     "7zXZ\0"sv;
+constexpr std::string_view kGzip = "\x1F\x8B";
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;
 
 }  // namespace
 
 class ByteSource::State {
  public:
-  State(const std::string& path, std::string_view expected) : path_(path) {
-    InputFile file(path);
-    gzip_.reset(::gzdopen(file.release(), "rb"));
-    check(gzip_ != nullptr, "gzdopen has no memory");
-    ::gzbuffer(gzip_.get(), 1u << 18);
+  State(const std::string& path, std::string_view expected) : path_(path), file_(path) {
+    while (raw_end_ < kGzip.size() && refill()) {
+    }
+    is_gzip_ = raw().starts_with(kGzip);
+    constexpr int kGzipAlone = 16;  // of zlib.h's inflateInit2: a header of gzip, not of zlib
+    if (is_gzip_) check(::inflateInit2(&gzip_, MAX_WBITS + kGzipAlone) == Z_OK, "zlib has no memory");
     read_head();
     if (head().starts_with(kXz)) {
       start_xz();
@@ -56,8 +57,11 @@ class ByteSource::State {
   }
 
  private:
-  struct Close {
-    void operator()(gzFile file) const { ::gzclose(file); }
+  struct Gzip : z_stream {
+    Gzip() : z_stream() {}
+    ~Gzip() { ::inflateEnd(this); }  // of one that was not begun: nothing
+    Gzip(const Gzip&) = delete;
+    Gzip& operator=(const Gzip&) = delete;
   };
   /// Frees what it holds also when the constructor of State throws.
   struct Xz : lzma_stream {
@@ -78,22 +82,71 @@ class ByteSource::State {
     throw InputError(Mistake{.file = path_, .expected = "a readable file", .found = fmt::format("an error: {}", reason)});
   }
 
+  std::string_view raw() const { return {raw_.data() + raw_begin_, raw_end_ - raw_begin_}; }
+  /// Reads on, behind what is left of the file's bytes; false at its end.
+  bool refill() {
+    std::memmove(raw_.data(), raw_.data() + raw_begin_, raw_end_ - raw_begin_);
+    raw_end_ -= raw_begin_;
+    raw_begin_ = 0;
+    const std::size_t got = file_.read(raw_.data() + raw_end_, raw_.size() - raw_end_);
+    raw_end_ += got;
+    raw_read_ += got;
+    return got > 0;
+  }
+
+  /// The file's bytes, unpacked where gzip has packed them.
   std::size_t read_gzip(char* into, std::size_t count) {
     std::size_t used = 0;
-    while (used < count) {
-      const int got = ::gzread(gzip_.get(), into + used, static_cast<unsigned>(std::min(count - used, std::size_t{1} << 30)));
-      int error = Z_OK;
-      std::string_view reason = ::gzerror(gzip_.get(), &error);
-      if (got < 0 || error == Z_BUF_ERROR) {  // Z_BUF_ERROR: a gzip stream that breaks off
-        if (error == Z_ERRNO) reason = std::strerror(errno);
-        if (const std::size_t prefix = reason.find(">: "); prefix != reason.npos)
-          reason.remove_prefix(prefix + 3);  // zlib's "<fd:3>: "
-        refuse(reason);
+    while (used < count && !gzip_ended_) {
+      if (raw().empty() && !refill()) {
+        if (is_gzip_) refuse("unexpected end of file");
+        break;
       }
-      if (got == 0) break;
-      used += static_cast<std::size_t>(got);
+      used += is_gzip_ ? inflate_some(into + used, count - used) : copy_some(into + used, count - used);
     }
     return used;
+  }
+
+  std::size_t copy_some(char* into, std::size_t count) {
+    count = std::min(count, raw().size());
+    std::memcpy(into, raw().data(), count);
+    raw_begin_ += count;
+    return count;
+  }
+
+  std::size_t inflate_some(char* into, std::size_t count) {
+    count = std::min(count, std::size_t{1} << 30);
+    gzip_.next_in = reinterpret_cast<Bytef*>(raw_.data() + raw_begin_);
+    gzip_.avail_in = static_cast<uInt>(raw().size());
+    gzip_.next_out = reinterpret_cast<Bytef*>(into);
+    gzip_.avail_out = static_cast<uInt>(count);
+    const int result = ::inflate(&gzip_, Z_NO_FLUSH);
+    raw_begin_ = raw_end_ - gzip_.avail_in;
+    if (result == Z_STREAM_END)
+      next_member();
+    else if (result != Z_OK)
+      refuse(gzip_.msg != nullptr ? gzip_.msg : "damaged gzip data");
+    return count - gzip_.avail_out;
+  }
+
+  /// Members follow one another (RFC 1952, 2.2); zeros behind the last one fill a block of a tape.
+  void next_member() {
+    const std::size_t end = raw_read_ - raw().size();
+    const auto skip_zeros = [&] {
+      while (!raw().empty() && raw().front() == '\0') ++raw_begin_;
+    };
+    for (skip_zeros(); raw().size() < kGzip.size() && refill();) skip_zeros();
+    gzip_ended_ = raw().empty();
+    if (gzip_ended_) return;
+    if (raw().starts_with(kGzip)) {
+      check(::inflateReset(&gzip_) == Z_OK, "zlib goes on");
+      return;
+    }
+    throw InputError(Mistake{.file = path_,
+                             .expected = fmt::format("the end of the gzip file at byte {} (head -c {} keeps what is before), or "
+                                                     "another gzip member",
+                                                     end, end),
+                             .found = "other data behind it"});
   }
 
   /// What was read as the head is the packed file's beginning.
@@ -130,7 +183,12 @@ class ByteSource::State {
   }
 
   std::string path_;
-  std::unique_ptr<gzFile_s, Close> gzip_;  ///< gives other files as they are
+  InputFile file_;
+  std::vector<char> raw_ = std::vector<char>(std::size_t{1} << 18);  ///< of the file's bytes, those that wait
+  std::size_t raw_begin_ = 0, raw_end_ = 0;
+  std::size_t raw_read_ = 0;  ///< bytes of the file
+  bool is_gzip_ = false, gzip_ended_ = false;
+  Gzip gzip_;
   std::array<char, kHeadBytes> head_;
   std::size_t head_begin_ = 0, head_end_ = 0;
   bool is_xz_ = false, xz_ended_ = false, packed_ended_ = false;

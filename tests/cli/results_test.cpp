@@ -1,11 +1,13 @@
 // What a run's files must hold, whatever the scenario: the same bytes, the same world for every policy, every job once, all
 // money.
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -335,6 +337,76 @@ TEST_CASE("a pipe in a folder of results is refused by all that read it, not wai
     CHECK(ended.status == 3);
     CHECK(has(ended.err, "/pipe: expected a regular file, found a pipe, a device or a socket"));
   }
+}
+
+/// Words of a command line.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+TEST_CASE("no command reads results that are not what the run wrote") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kNoisy);
+  run(folder, "s.json", "out");
+  fs::copy(folder.path() + "/out", folder.path() + "/whole", fs::copy_options::recursive);
+  std::string jobs = text_of(folder.path() + "/out/jobs.csv");
+  const std::size_t digit = jobs.rfind('1');
+  jobs[digit] = '2';
+  folder.write("out/jobs.csv", jobs);
+  for (const std::string command : {"report out", "compare whole out", "compare out whole", "explain out measured",
+                                    "plot cdf out -o a.svg", "plot cdf out/jobs.csv -o a.svg", "regress out --against whole",
+                                    "bundle out -o b", "export results paje out -o a.paje"}) {
+    INFO(command);
+    const Ended ended = run_program(folder.path(), words_of(command));
+    CHECK(ended.status == 3);
+    CHECK(ended.err.find("out/jobs.csv: expected " + std::to_string(jobs.size()) + " bytes with the SHA-256 ") !=
+          std::string::npos);
+    CHECK(ended.err.find("as Rehearse wrote it (rehearse run s.json --out out --replace makes the results again)") !=
+          std::string::npos);
+  }
+  // The command that the message names.
+  CHECK(run_program(folder.path(), {"run", "s.json", "--out", "out", "--replace"}).status == 0);
+  CHECK(files_of(folder.path() + "/out") == files_of(folder.path() + "/whole"));
+  // Times are not the same from run to run: their sum stands in their own file.
+  std::string timing = text_of(folder.path() + "/out/timing.json");
+  timing[timing.find("\"max_rss_bytes\": ") + 17] = '0';
+  folder.write("out/timing.json", timing);
+  const Ended timed = run_program(folder.path(), {"regress", "out", "--against", "whole"});
+  CHECK(timed.status == 3);
+  CHECK(timed.err.find("out/timing.json: expected a text with the SHA-256 ") != std::string::npos);
+}
+
+TEST_CASE("a report that is made again belongs to its results") {
+  const TemporaryFolder folder;
+  folder.write("s.json", kNoisy);
+  run(folder, "s.json", "out");
+  if (!fs::exists(folder.path() + "/out/report.html")) return;  // built without it
+  CHECK(run_program(folder.path(), {"report", "out", "--timing"}).status == 0);
+  CHECK(run_program(folder.path(), {"bundle", "out", "-o", "b"}).status == 0);
+  folder.write("out/report.html", "mine");
+  CHECK(run_program(folder.path(), {"compare", "out", "out"}).status == 0);
+  CHECK(run_program(folder.path(), {"bundle", "out", "-o", "c"}).status == 3);
+  CHECK(run_program(folder.path(), {"report", "out"}).status == 0);
+  CHECK(run_program(folder.path(), {"bundle", "out", "-o", "c"}).status == 0);
+}
+
+TEST_CASE("too few open files and too small a stack are told with the limit and what raises it") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& limit) {
+    const int status = std::system(
+        ("cd '" + folder.path() + "' && (" + limit + "; exec '" + program_path() + "' list models) >out 2>said").c_str());
+    return std::to_string(WEXITSTATUS(status)) + ": " + text_of(folder.path() + "/said");
+  };
+  CHECK(said("ulimit -n 16") ==
+        "3: rehearse needs at least 32 open files, and this shell allows 16: start it after \"ulimit -n 1024\" in a shell that "
+        "may raise "
+        "that\n");
+  CHECK(said("ulimit -s 256") ==
+        "3: rehearse needs at least 1024 KiB of stack, and this shell allows 256: start it after \"ulimit -s 8192\" in a shell "
+        "that may "
+        "raise that\n");
+  CHECK(said("ulimit -Sn 16; ulimit -Ss 256") == "0: ");  // the soft limits are raised
 }
 
 }  // namespace

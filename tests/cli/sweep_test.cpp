@@ -216,6 +216,7 @@ TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again
   const Ended ended = program.wait();
   CHECK(ended.status == 5);
   CHECK(has(ended.out, "1 killed, the first of them: killed by signal 9 (Killed)\n"));
+  CHECK(has(ended.out, "This runs again what has not ended well: rehearse sweep s.json --out s.sqlite --retry\n"));
   CHECK(has(ended.out, "99 ok\n"));
   const Ended again = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
   CHECK(again.status == 5);
@@ -223,6 +224,23 @@ TEST_CASE("a run that a signal ends is a row that says so; --retry runs it again
   const Ended retried = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--retry"});
   CHECK(retried.status == 0);
   CHECK(has(retried.out, "100 ok\n100 runs, 99 of them were there\n"));
+}
+
+TEST_CASE("a damaged database ends a sweep with status 1 and the command that repairs it") {
+  const TemporaryFolder folder;
+  folder.write("s.json", swept(20));
+  REQUIRE(run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--csv", "a.csv"}).status == 0);
+  fs::resize_file(folder.path() + "/s.sqlite", fs::file_size(folder.path() + "/s.sqlite") - 1198);
+  const Ended damaged = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite"});
+  CHECK(damaged.status == 1);
+  CHECK(has(damaged.err, "\nThis command repairs it: rehearse sweep s.json --out s.sqlite --retry\n"));
+  const Ended plotted = run_program(folder.path(), {"plot", "line", "s.sqlite", "--y", "jct_mean_s", "-o", "a.svg"});
+  CHECK(plotted.status == 3);
+  CHECK(has(plotted.err, "s.sqlite: expected "));
+  const Ended repaired = run_program(folder.path(), {"sweep", "s.json", "--out", "s.sqlite", "--csv", "b.csv", "--retry"});
+  CHECK(repaired.status == 0);
+  CHECK(has(repaired.err, "s.sqlite was damaged: "));
+  CHECK(text_of(folder.path() + "/a.csv") == text_of(folder.path() + "/b.csv"));
 }
 
 TEST_CASE("by GNU parallel: the same rows, and no folder left") {

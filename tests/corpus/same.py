@@ -7,7 +7,9 @@ import sqlite3
 NOT_COMPARED = {"timing.json"}
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TOLERANCE = 1e-9
-VERSIONS = re.compile(r"^(\$schema|version|program_version|.*_version|program)$")
+VERSIONS = re.compile(r"^(\$schema|version|program_version|.*_version|program|plan_sha256)$")
+SUMMED = {"manifest.json", "bundle.json"}  # say again which other files differ
+SUMS = {"bytes", "sha256"}
 
 
 def compared_texts(name, first, second, told, small):
@@ -60,8 +62,9 @@ def compared_files(name, first, second, told, small):
         return
     if name.endswith(".sqlite"):
         a, b = database(first), database(second)
-    elif os.path.basename(name) == "scenario.json":
-        a, b = without_versions(a), without_versions(b)
+    elif os.path.basename(name) == "scenario.json" or os.path.basename(name) in SUMMED:
+        of_others = SUMS if os.path.basename(name) in SUMMED else set()
+        a, b = without_versions(a, of_others), without_versions(b, of_others)
         if a == b:
             return
     try:
@@ -72,11 +75,11 @@ def compared_files(name, first, second, told, small):
     compared_texts(name, *texts, told, small)
 
 
-def without_versions(text):
+def without_versions(text, others=frozenset()):
     """As lines, so that what else differs is told by its line."""
     def cleaned(value):
         if isinstance(value, dict):
-            return {key: cleaned(part) for key, part in value.items() if not VERSIONS.match(key)}
+            return {key: cleaned(part) for key, part in value.items() if not VERSIONS.match(key) and key not in others}
         return [cleaned(part) for part in value] if isinstance(value, list) else value
 
     try:
@@ -90,7 +93,7 @@ def database(path):
     lines = []
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
         for (table,) in connection.execute("select name from sqlite_master where type = 'table' order by name").fetchall():
-            if table != "timing":
+            if table not in ("timing", "sums"):
                 rows = connection.execute(f'select * from "{table}"').fetchall()
                 lines += sorted(f"{table}: {row}" for row in rows if not (table == "meta" and VERSIONS.match(str(row[0]))))
     return "\n".join(lines)

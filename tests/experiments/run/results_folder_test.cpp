@@ -11,6 +11,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/seal.hpp"
 
 using rehearse::scenarios::ResultsFolder;
 namespace fs = std::filesystem;
@@ -239,11 +240,73 @@ TEST_CASE("a folder keeps its permissions when results take its place") {
   CHECK(fs::status("mine").permissions() == fs::perms::owner_all);
 }
 
-TEST_CASE("the manifest names owner, version and every file") {
+TEST_CASE("the manifest names owner, version and every file, with its size and SHA-256 where two runs leave the same bytes") {
   const WorkingDirectory here;
-  publish(kMine);
-  CHECK(content("mine/manifest.json") ==
-        "{\n  \"version\": \"" + std::string(rehearse::sim::program_version()) +
-            "\",\n  \"scenario\": \"s\",\n  \"scenario_file\": \"s.json\",\n  \"files\": [\n"
-            "    \"jobs.csv\",\n    \"logs/a.txt\",\n    \"manifest.json\",\n    \"summary.json\"\n  ]\n}\n");
+  publish(kMine, {"jobs.csv", "timing.json", "logs/a.txt"});
+  const std::string text = content("mine/manifest.json");
+  const std::string files = "{\n  \"version\": \"" + std::string(rehearse::sim::program_version()) +
+                            "\",\n  \"scenario\": \"s\",\n  \"scenario_file\": \"s.json\",\n  \"files\": [\n"
+                            // printf new | sha256sum
+                            "    {\"path\": \"jobs.csv\", \"bytes\": 3, \"sha256\": "
+                            "\"11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437\"},\n"
+                            "    {\"path\": \"logs/a.txt\"},\n    {\"path\": \"manifest.json\"},\n"
+                            "    {\"path\": \"summary.json\", \"bytes\": 22, \"sha256\": "
+                            "\"f237826a965a860e2645e79272a79ad2308c60d41a25c112b53485f1d0170865\"},\n"
+                            "    {\"path\": \"timing.json\"}\n  ]";
+  CHECK(text == rehearse::sim::sealed(files + "\n}\n"));
+}
+
+TEST_CASE("results are read only as they were written; files that are not the run's are nobody's business") {
+  const WorkingDirectory here;
+  publish(kMine, {"jobs.csv", "report.html"});
+  using rehearse::scenarios::check_results;
+  const auto refused = [](const std::string& why, const std::string& path = "mine") {
+    INFO(why);
+    CHECK_THROWS_WITH(check_results(path), Catch::Contains(why) && Catch::Contains("rehearse run s.json --out mine --replace"));
+  };
+  check_results("mine");
+  std::ofstream("mine/notes.txt") << "mine";
+  std::ofstream("mine/report.html") << "no command reads it";
+  check_results("mine");
+  CHECK_THROWS_AS(rehearse::scenarios::check_results_and_page("mine"), InputError);
+  rehearse::scenarios::take_page("mine");  // as `rehearse report` does
+  rehearse::scenarios::check_results_and_page("mine");
+  for (const char* changed : {"neu", "new\n", ""}) {
+    std::ofstream("mine/jobs.csv") << changed;
+    refused("mine/jobs.csv: expected 3 bytes");
+    refused("mine/jobs.csv: expected 3 bytes", "mine/jobs.csv");
+    check_results("mine/summary.json");
+  }
+  fs::remove("mine/jobs.csv");
+  refused("found no file");
+  std::ofstream("mine/jobs.csv") << "new";
+  check_results("mine");
+  const std::string manifest = content("mine/manifest.json");
+  std::ofstream("mine/manifest.json") << std::string(manifest).replace(manifest.find("\"bytes\": 3"), 10, "\"bytes\": 4");
+  CHECK_THROWS_WITH(check_results("mine"), Catch::Contains("mine/manifest.json: expected a text with the SHA-256"));
+  CHECK_THROWS_AS(publish(kMine), InputError);
+  publish({.path = "mine", .owner = kMine.owner, .replace = true});
+  check_results("mine");
+  CHECK(content("mine/notes.txt") == "mine");
+}
+
+TEST_CASE("a damaged summary does not keep new results from taking the place of the old ones") {
+  const WorkingDirectory here;
+  publish(kMine, {"jobs.csv", "stale.csv"});
+  std::ofstream("mine/summary.json") << "x";
+  publish(kMine, {"jobs.csv"});
+  CHECK(tree("mine") == std::set<std::string>{"jobs.csv", "logs", "manifest.json", "summary.json"});
+}
+
+TEST_CASE("results of versions that wrote names alone are read unchecked") {
+  const WorkingDirectory here;
+  publish(kMine, {"jobs.csv"});
+  std::ofstream("mine/manifest.json")
+      << "{\"scenario\": \"s\", \"scenario_file\": \"s.json\", \"files\": [\"jobs.csv\", \"manifest.json\", "
+         "\"stale.csv\", \"summary.json\"]}\n";
+  std::ofstream("mine/stale.csv") << "old";
+  std::ofstream("mine/jobs.csv") << "other";
+  rehearse::scenarios::check_results("mine");
+  publish(kMine, {"jobs.csv"});
+  CHECK_FALSE(fs::exists("mine/stale.csv"));
 }

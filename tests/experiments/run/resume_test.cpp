@@ -213,3 +213,51 @@ TEST_CASE("a run that ends between joining its files and publishing them can be 
   runs.run(runs.options(true));
   CHECK((files_of(runs.path() + "/out") == files_of(whole.path() + "/out")));
 }
+
+TEST_CASE("a kept repetition is used as it was marked, or refused with its file and what repairs it") {
+  Runs whole, runs;
+  whole.run(whole.options());
+  runs.interrupt();
+  const std::string part = runs.part(), first = part + "/first-0/";
+  const auto refused = [&](const std::string& file, const std::string& why) {
+    INFO(file << " " << why);
+    CHECK_THROWS_WITH(runs.run(runs.options(true)),
+                      Contains(file) && Contains(why) && Contains("same command with --resume runs this repetition again"));
+  };
+  // A digit of a table, of what metrics are made of, of the mark.
+  for (const std::string name : {"jobs.csv", "outcome.bin", "finished.json"}) {
+    const std::string good = content(first + name);
+    std::string changed = good;
+    const std::size_t at = name == "finished.json" ? good.find("\"run_cpu_s\": ") + 13 : good.size() - 9;
+    changed[at] = changed[at] == '1' ? '2' : '1';
+    std::ofstream(first + name, std::ios::binary) << changed;
+    refused("first-0/" + name, "as Rehearse wrote it");
+    std::ofstream(first + name, std::ios::binary) << good.substr(0, good.size() / 2);
+    refused("first-0/" + name, "as Rehearse wrote it");
+    std::ofstream(first + name, std::ios::binary) << good;
+  }
+  // A file that the repetition has not written would be joined to the others.
+  std::ofstream(first + "curves.csv") << "policy\n";
+  refused("first-0/curves.csv", "expected only files that the repetition has written");
+  fs::remove(first + "curves.csv");
+  fs::rename(first + "jobs.csv", runs.path() + "/jobs.csv");
+  refused("first-0/jobs.csv", "found no file");
+  fs::rename(runs.path() + "/jobs.csv", first + "jobs.csv");
+  // A repetition in the place of another.
+  fs::rename(part + "/first-1", runs.path() + "/first-1");
+  fs::copy(part + "/first-0", part + "/first-1");
+  refused("first-1/finished.json", "expected the mark of first-1");
+  fs::remove_all(part + "/first-1");  // what the message says
+  runs.run(runs.options(true));
+  CHECK(runs.ran() == "first1 second0 second1 third0 third1 ");
+  CHECK((files_of(runs.path() + "/out") == files_of(whole.path() + "/out")));
+}
+
+TEST_CASE("what is left of a run and cannot be read any more is removed by --replace") {
+  Runs runs;
+  runs.interrupt();
+  std::ofstream(runs.part() + "/unfinished.json") << "{";
+  CHECK_THROWS_WITH(runs.run(runs.options(true)), Contains("undamaged (--replace removes it and begins anew)"));
+  runs.run(runs.options(false, true));
+  CHECK(runs.part().empty());
+}

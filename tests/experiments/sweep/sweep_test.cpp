@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -29,14 +31,15 @@ std::string text_of(const std::string& path) { return rehearse::sim::read_file(p
 class Sweep {
  public:
   explicit Sweep(const std::string& text) { folder.write("s.json", text); }
-  SweepSummary run(int processes = 2, const std::string& csv = {}) const {
+  SweepSummary run(int processes = 2, const std::string& csv = {}, bool retry = false) const {
     const HeldInterrupts interrupts;
     const SweepPlan plan(folder.path() + "/s.json", {});
-    return run_sweep(
-        plan,
-        {.database = path(), .csv = csv, .launch = [&](const SweepPlan& of, std::vector<PlannedRun> runs, const KeepRows& keep) {
-           return run_here(of, std::move(runs), processes, keep);
-         }});
+    return run_sweep(plan, {.database = path(),
+                            .csv = csv,
+                            .retry = retry,
+                            .launch = [&](const SweepPlan& of, std::vector<PlannedRun> runs, const KeepRows& keep) {
+                              return run_here(of, std::move(runs), processes, keep);
+                            }});
   }
   std::string path() const { return folder.path() + "/s.sqlite"; }
   TemporaryFolder folder;
@@ -150,6 +153,68 @@ TEST_CASE("a file that is not a sweep's is left as it is") {
   CHECK_THROWS_WITH(sweep.run(), Catch::Contains("another version's"));
 }
 
+TEST_CASE("a damaged database is refused, and repaired: the rows that hold are kept") {
+  const Sweep sweep(kSweptScenario);
+  const std::string csv = sweep.folder.path() + "/a.csv";
+  sweep.run(2, csv);
+  const std::string right = text_of(csv);
+  const auto whole = rehearse::sim::read_file(sweep.path(), 1 << 24);
+  const auto damaged = [&](const std::string& what, const std::string& found, std::size_t kept) {
+    INFO(what);
+    CHECK_THROWS_AS(sweep.run(), DamagedDatabase);
+    CHECK_THROWS_WITH(sweep.run(), Catch::Contains("the sweep with --retry keeps what holds") && Catch::Contains(found));
+    CHECK_THROWS_AS(export_sweep(sweep.path(), csv), DamagedDatabase);
+    const SweepSummary summary = sweep.run(2, csv, true);
+    CHECK(text_of(csv) == right);
+    CHECK_THAT(summary.repaired,
+               Catch::Contains("was damaged: ") && Catch::Contains("the damaged file is " + sweep.path() + ".damaged"));
+    CHECK(summary.there == kept);
+    CHECK(sweep.run(2, csv).repaired == "");
+    CHECK(text_of(csv) == right);
+    std::ofstream(sweep.path(), std::ios::binary) << whole;
+  };
+  // 16 runs; a number, a status and a row are others, or gone.
+  query(sweep.path(), "UPDATE runs SET cost_usd = cost_usd + 1e-9 WHERE key = (SELECT min(key) FROM runs)");
+  damaged("a number", "another content of run ", 15);
+  query(sweep.path(), "UPDATE runs SET status = 'fine' WHERE key = (SELECT max(key) FROM runs)");
+  damaged("a status", "a row without a status", 15);
+  query(sweep.path(), "DELETE FROM runs WHERE key = (SELECT max(key) FROM runs)");
+  damaged("a row", "expected rows of 16 runs", 15);
+  query(sweep.path(), "UPDATE sums SET sum = (SELECT max(sum) FROM sums)");
+  damaged("sums", "another content of run ", 1);
+  std::filesystem::resize_file(sweep.path(), whole.size() - 1000);
+  CHECK_THROWS_WITH(sweep.run(), Catch::Contains("expected " + std::to_string(whole.size()) + " bytes") &&
+                                     Catch::Contains("found " + std::to_string(whole.size() - 1000)));
+  sweep.run(2, csv, true);
+  CHECK(text_of(csv) == right);
+}
+
+TEST_CASE("what a sweep plans is made anew, and read by others only as it was written") {
+  const Sweep sweep(kSweptScenario);
+  const std::string csv = sweep.folder.path() + "/a.csv";
+  sweep.run(2, csv);
+  const std::string right = text_of(csv);
+  for (const char* sql :
+       {"UPDATE plan SET policy = 'manual'", "UPDATE points SET \"/seed\" = 7", "DELETE FROM plan WHERE row = 3",
+        "DROP VIEW savings; CREATE VIEW savings AS SELECT *, 1 AS effective_saving_percent FROM results"}) {
+    INFO(sql);
+    query(sweep.path(), sql);
+    CHECK_THROWS_WITH(export_sweep(sweep.path(), csv), Catch::Contains("expected the plan as it was written"));
+    CHECK(sweep.run(2, csv).ran == 0);
+    CHECK(text_of(csv) == right);
+    CHECK(export_sweep(sweep.path(), csv) == std::vector<std::string>{"/seed", "/cluster/pools/0/nodes"});
+  }
+}
+
+TEST_CASE("rows of a version without sums stay, are exported, and count as no run of this program") {
+  const Sweep sweep(kSweptScenario);
+  sweep.run();
+  query(sweep.path(), "DROP TABLE sums; DELETE FROM meta WHERE name = 'plan_sha256'");
+  CHECK(export_sweep(sweep.path(), sweep.folder.path() + "/a.csv").size() == 2);
+  CHECK(sweep.run().ran == 16);
+  CHECK(sweep.run().ran == 0);
+}
+
 TEST_CASE("a row's line comes back to the bit; a torn one does not") {
   SweepRow row{.key = "00ff", .reason = {}, .metrics = {}, .run_s = 0.1, .cpu_s = 1e-7, .decision_time_s = 0};
   for (std::size_t f = 0; f < metric_fields().size(); ++f)
@@ -163,6 +228,13 @@ TEST_CASE("a row's line comes back to the bit; a torn one does not") {
     CHECK((std::isnan(row.metrics[f]) ? std::isnan(back->metrics[f]) : back->metrics[f] == row.metrics[f]));
   for (std::size_t bytes = 0; bytes < line.size(); ++bytes)
     CHECK_FALSE(row_of(std::string_view(line).substr(0, bytes)).has_value());
+  for (std::size_t at = line.find("\"metrics\""); at < line.size(); ++at) {
+    if (line[at] < '0' || line[at] > '8') continue;
+    std::string changed = line;
+    ++changed[at];
+    const auto other = row_of(changed);
+    CHECK((!other || sum_of(*other) == sum_of(row)));  // a digit behind those that a number holds
+  }
   const SweepRow failed{.key = "1", .status = RunStatus::failed, .reason = std::string(5000, '\n'), .metrics = {}};
   CHECK(to_line(failed).size() < 4096);
   CHECK(row_of(to_line(failed))->status == RunStatus::failed);

@@ -3,7 +3,6 @@
 #include <rapidcheck/catch.h>
 
 #include <Eigen/Core>
-
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -13,6 +12,8 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/random.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/seal.hpp"
 #include "tests/scenarios/loading.hpp"
 #include "tests/scenarios/temporary_folder.hpp"
 
@@ -162,6 +163,24 @@ TEST_CASE("an agent's file that ends early, or holds a wrong byte, is refused or
     } catch (const sim::InputError&) {
     }
   });
+}
+
+TEST_CASE("an agent's file is read as it was written; one without a sum, or without our lines, as it is") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/agent.json";
+  write_agent_file(path, kState);
+  const std::string text = sim::read_file(path, 1 << 20);
+  CHECK(sim::unsealed(text, "", "") == agent_text(kState) + "\n");
+  const std::size_t digit = text.find_first_of("123456789", text.find("\"numbers\""));
+  std::string changed = text;
+  changed[digit] = changed[digit] == '1' ? '2' : '1';
+  folder.write("agent.json", changed);
+  CHECK_THROWS_WITH(read_agent_file(path, kBlueprint), Catch::Contains("agent.json: expected a text with the SHA-256 ") &&
+                                                           Catch::Contains("rehearse train makes it again"));
+  folder.write("agent.json", agent_text(kState));
+  CHECK(read_agent_file(path, kBlueprint) == kState);
+  folder.write("agent.json", with(text, "\n}\n", " }"));
+  CHECK(read_agent_file(path, kBlueprint) == kState);
 }
 
 TEST_CASE("an agent's file is whole or not there") {

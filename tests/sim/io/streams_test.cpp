@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <rapidcheck/catch.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -37,6 +39,50 @@ std::vector<std::string> items_of(const std::string& text, const std::string& ke
 }
 
 }  // namespace
+
+namespace {
+
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string packed(text.size() + 100, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+std::string unpacked(const std::string& bytes) {
+  const File file(bytes);
+  LineReader lines(file.path());
+  std::string text;
+  for (std::string_view line; lines.next(line);) text += std::string(line) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("gzip members follow one another; zeros behind them are padding, other data is refused with its place") {
+  const std::string one = gzipped("a\n"), two = gzipped("b\n");
+  CHECK(unpacked(one + two) == "a\nb\n");
+  CHECK(unpacked(one + two + std::string(1000, '\0')) == "a\nb\n");
+  CHECK(unpacked(one + std::string(512, '\0') + two) == "a\nb\n");
+  const std::string where =
+      fmt::format("expected the end of the gzip file at byte {0} (head -c {0} keeps what is before)", one.size());
+  for (const std::string& garbage :
+       {std::string("x"), std::string("\x1f"), std::string("\0\0 garbage", 10), std::string(300'000, 'g')})
+    CHECK_THROWS_WITH(unpacked(one + garbage), Catch::Contains(where) && Catch::Contains("found other data behind it"));
+  CHECK_THROWS_WITH(unpacked(one.substr(0, one.size() - 1)), Catch::Contains("unexpected end of file"));
+  CHECK_THROWS_WITH(unpacked(one + two.substr(0, 5)), Catch::Contains("unexpected end of file"));
+  std::string flipped = one;
+  flipped[one.size() - 6] = static_cast<char>(flipped[one.size() - 6] ^ 1);
+  CHECK_THROWS_WITH(unpacked(flipped), Catch::Contains("incorrect data check"));
+  CHECK(unpacked("\x1f") == "\x1f\n");  // a byte of text
+}
 
 TEST_CASE("dates") {
   // 1970-01-01 is 0; 2000-02-29 is 30 x 365 + 7 leap days + 59 = 11,016 days.
