@@ -50,12 +50,6 @@ void append(const std::string& target, const std::string& source, std::size_t sk
   if (!sim::append_rest(to.fd(), from.fd())) fail(target, "a file that can be written", std::strerror(errno));
 }
 
-/// Files and folders below it, and the folder: what is in it survives the machine.
-void sync_all(const std::string& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) sim::sync_path(entry.path());
-  sim::sync_path(folder);
-}
-
 }  // namespace
 
 ResultsFolder::ResultsFolder(ResultsPlace place) : place_(std::move(place)), part_(make_part_folder(place_)) {
@@ -126,7 +120,7 @@ void ResultsFolder::join(const std::string& name, std::string_view header, const
 void ResultsFolder::publish() {
   remove_identity(part());
   write(kManifestFile, manifest_json(manifest_of(part(), place_.owner)));
-  sync_all(part());
+  sim::sync_folder(part());
   published_ = true;  // whatever comes now, the results stay
   exchange_results(part(), part_.target, place_.tell);
   sim::sync_path(fs::path(part_.target).parent_path());

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/io/disk.hpp"
 #include "sim/io/file.hpp"
 
 namespace rehearse::scenarios {
@@ -38,15 +39,10 @@ class AppendedFile {
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
   void write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(fd_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail(path_, "a file that can be written");
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!sim::write_whole(fd_, text)) fail(path_, "a file that can be written");
   }
   void close() {
-    if (fsync(fd_) != 0 || ::close(std::exchange(fd_, -1)) != 0) fail(path_, "a file that can be written");
+    if (!sim::sync_file(fd_) || ::close(std::exchange(fd_, -1)) != 0) fail(path_, "a file that can be written");
   }
 
  private:
@@ -173,7 +169,7 @@ bool run_task(const SweepPlan& plan, const std::string& folder, int task, int pr
   AppendedFile out(attempt + ".whole");
   for (const PlannedRun& run : runs) out.write(to_line(rows.at(run.key)));
   out.close();
-  if (std::rename((attempt + ".whole").c_str(), whole.c_str()) != 0) fail(whole, "a file that can be written");
+  if (!sim::rename_path(attempt + ".whole", whole)) fail(whole, "a file that can be written");
   return true;
 }
 

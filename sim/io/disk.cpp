@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "sim/base/errors.hpp"
@@ -81,6 +83,14 @@ void sync_path(const std::string& path) {
   const int number = errno;
   if (descriptor >= 0) ::close(descriptor);
   if (!is_synced) throw InputError({.file = path, .expected = "a file that the disk takes", .found = std::strerror(number)});
+}
+
+void sync_folder(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (!entry->is_symlink()) sync_path(entry->path());
+  if (error) throw InputError({.file = folder, .expected = "a folder that can be read", .found = error.message()});
+  sync_path(folder);
 }
 
 void break_disk(const char* setting) {

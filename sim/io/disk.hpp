@@ -16,6 +16,8 @@ bool rename_path(const std::string& from, const std::string& to, unsigned flags 
 bool sync_file(int descriptor);
 /// Of a file or a folder; a folder's sync makes the names in it survive. Throws InputError.
 void sync_path(const std::string& path);
+/// Of a folder with all that is in it, links left out. Throws InputError.
+void sync_folder(const std::string& folder);
 
 /// For tests alone: "fail:N" lets the Nth write, rename or sync of this program and its children from now on fail, half done;
 /// "tear:N" kills the process in the middle of it. Null or empty: all of them succeed where the system lets them. Throws

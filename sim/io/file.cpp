@@ -20,6 +20,7 @@
 
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
+#include "sim/io/disk.hpp"
 #include "sim/io/shown.hpp"
 
 namespace rehearse::sim {
@@ -172,7 +173,8 @@ void ScratchFolder::keep_as(const std::string& path) {
   ::umask(taken);
   std::error_code error;
   fs::permissions(path_, static_cast<fs::perms>(0777 & ~taken), error);
-  if (!error) fs::rename(path_, path, error);
+  sync_folder(path_);
+  if (!error && !rename_path(path_, path)) error.assign(errno, std::generic_category());
   if (error) throw InputError({.file = path, .expected = "a name that is free", .found = error.message()});
   path_.clear();
 }
