@@ -1,7 +1,9 @@
 // describe: what a trace asks of a cluster. synthesize: jobs drawn from such a description.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 
 #include "cli/commands.hpp"
@@ -47,11 +49,11 @@ report::NamedFigure durations(const traces::Workload& workload) {
                         .y = {.label = "part of the jobs", .low = 0.0, .high = 1.0},
                         .series = {cumulative("all jobs", workload.durations())},
                         .height_in = kHeight_in};
-  std::vector<std::pair<std::int64_t, int>> sizes;
+  std::vector<std::pair<std::int64_t, double>> sizes;
   for (const auto& [gpus, of_size] : workload.by_gpus()) sizes.emplace_back(-of_size.count(), gpus);
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < std::min<std::size_t>(4, sizes.size()); ++i) {
-    const int gpus = sizes[i].second;
+    const double gpus = sizes[i].second;
     figure.series.push_back(cumulative(fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs"), workload.by_gpus().at(gpus)));
   }
   return {.name = "durations", .figure = std::move(figure)};
@@ -135,6 +137,9 @@ int synthesize_command(const DescribeArguments& arguments) {
   TextFile out(arguments.out, arguments.trace.path);
   traces::TraceColumns columns;
   for (const char* name : {"job_id", "submit_s", "gpus", "duration_s"}) columns.push_back(traces::find_job_field(name));
+  const auto is_part = [](const auto& of_size) { return of_size.first != std::floor(of_size.first); };
+  if (std::any_of(workload.by_gpus().begin(), workload.by_gpus().end(), is_part))
+    columns.push_back(traces::find_job_field("gpu_fraction"));
   append_native_header(out.text, columns);
   traces::Workload drawn;
   while (const auto job = synthetic.next()) {

@@ -308,15 +308,19 @@ void RunRecorder::on_devices(double time_s, bool taken, const sim::Job& job, con
   }
   const double start_s = taken_s_[job.name];
   for (std::size_t g = 0; g < layout.size(); ++g)
-    for (const sim::NodeShare& share : layout[g])
+    for (std::size_t i = 0; i < layout[g].size();) {  // parts of one node stand next to each other
+      const int node = layout[g][i].node;
+      int devices = 0;
+      for (; i < layout[g].size() && layout[g][i].node == node; ++i) devices += layout[g][i].devices;
       begin(*nodes_)
           .text(job.name)
           .word(pool_field(c.groups[g].pool))
-          .integer(share.node)
-          .number(share.devices * c.share.fraction)
+          .integer(node)
+          .number(devices * c.share.fraction)
           .date(start_s)
           .date(time_s)
           .end_row();
+    }
 }
 
 RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {

@@ -120,7 +120,7 @@ double span_s(const Scenario& scenario) {
                sim::workers_per_node(scenario.cluster, static_cast<sim::PoolId>(p));
   for (const sim::Job& job : scenario.jobs) {
     const double alone_s = job.duration_s > 0 ? job.duration_s : std::isfinite(job.deadline_s) ? job.deadline_s : 0;
-    work_s += alone_s * std::max(1, job.gpus);
+    work_s += alone_s * std::max(1, job.gpus) * job.gpu_fraction;
     last_s = std::max(last_s, job.submit_s + alone_s);
   }
   for (const workloads::GeneratorSettings& generator : scenario.generators)

@@ -51,7 +51,7 @@ double LeastAttainedService::waiting_key(const sim::QueueView& view, sim::JobSlo
 double LeastAttainedService::running_key(const sim::QueueView& view, sim::JobSlot slot) {
   Job& job = settle_service(view, slot);
   const sim::Service& service = view.jobs[slot].service;
-  job.devices = service.devices * service.fraction;
+  job.devices = service.devices_held;
   watch(slot, service.since_s, job.attained_device_s, job.devices);
   return key_of(job);
 }
@@ -71,7 +71,7 @@ void LeastAttainedService::starts(const sim::QueueView& view, sim::JobSlot slot)
   const sim::QueueJob& job = view.jobs[slot];
   promotions_.remove(slot);
   const sim::Configuration& configuration = job.menu.ranked[static_cast<std::size_t>(job.first_fitting_entry)].configuration;
-  watch(slot, view.now_s, jobs_[slot].attained_device_s, configuration.workers() * configuration.share.fraction);
+  watch(slot, view.now_s, jobs_[slot].attained_device_s, configuration.devices_held());
 }
 
 /// Until now.
@@ -94,7 +94,7 @@ void LeastAttainedService::pass_on(const sim::QueueView& view, sim::JobSlot slot
   const sim::Service& service = view.jobs[slot].service;
   const double attained = attained_device_s(view, slot);
   if (!parameters_.gittins) ++job.level;
-  watch(slot, service.since_s, attained, service.devices * service.fraction);
+  watch(slot, service.since_s, attained, service.devices_held);
   if (!parameters_.gittins) {
     move(slot, job.level);
     return;

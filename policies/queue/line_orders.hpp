@@ -142,7 +142,7 @@ class ShortestJob final : public LineQueue {
     const sim::QueueJob& job = view.jobs[slot];
     const int entry = job.service.entry >= 0 ? job.service.entry : job.first_fitting_entry;
     const sim::Configuration& held = job.menu.ranked[static_cast<std::size_t>(entry)].configuration;
-    const double devices = held.workers() * held.share.fraction;
+    const double devices = held.devices_held();
     if (measure_ == JobMeasure::devices) return devices;
     return durations_.remaining_s(view, slot) * (measure_ == JobMeasure::service ? devices : 1);
   }

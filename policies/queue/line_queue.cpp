@@ -276,8 +276,17 @@ void LineQueue::stop_victims(sim::QueueAnswer& answer) {
 }
 
 /// What is free now, and then what is let go, is nobody else's. How many devices of the line's pool it takes of the latter.
-int LineQueue::keep_for(const sim::Configuration& wanted) {
+/// `soon`: what there will be; parts may find room on devices that others have.
+int LineQueue::keep_for(const sim::Configuration& wanted, sim::FreeDevices soon) {
   int owed = 0;
+  if (wanted.share.is_part()) {
+    const sim::PoolId pool = wanted.groups.front().pool;
+    const int before = soon.of(pool);
+    soon.take(wanted, options_.placement);
+    const int opened = before - soon.of(pool), free = std::min(opened, std::max(0, free_.of(pool)));
+    free_.of(pool) -= free;
+    return opened - free;
+  }
   for (const sim::Group& group : wanted.groups) {
     const int free = std::min(group.workers, std::max(0, free_.of(group.pool)));
     free_.of(group.pool) -= free;
@@ -347,7 +356,8 @@ void LineQueue::serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& 
                                           [&](const sim::Group& other) { return soon.fits(wanted, other); });
       if (strict || others_fit) preempt_for(head, line, soon, view);
       kept = (!strict || (options_.claims_together && !options_.fewest_nodes)) && others_fit && soon.fits(wanted, group);
-      if (kept && !part) owed += keep_for(wanted);
+      // One part takes no device but one that is let go; several may need free ones beside it.
+      if (kept && (!part || wanted.share.parts > 1)) owed += keep_for(wanted, soon);
       if (kept) parts_open = !part && line.parts_coming.empty();
     }
     if (strict && !kept) break;

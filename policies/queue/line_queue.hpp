@@ -146,7 +146,7 @@ class LineQueue : public sim::Queue {
   void preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view);
   void spare_unneeded(Line& line, int owed, const sim::QueueView& view);
   void stop_victims(sim::QueueAnswer& answer);
-  int keep_for(const sim::Configuration& wanted);
+  int keep_for(const sim::Configuration& wanted, sim::FreeDevices soon);
   void seat_the_moved();
 
   LineOptions options_;

@@ -55,7 +55,7 @@ void Packing::take_up(const sim::QueueView& view) {
 /// The first to start with whom it may share a device.
 sim::JobSlot Packing::partner(const sim::QueueView& view, sim::JobSlot slot) const {
   const sim::Configuration& wanted = wanted_of(view.jobs[slot]);
-  if (!wanted.share.is_part() || view.sharing == nullptr || shares_.empty()) return kNobody;
+  if (!wanted.share.is_part() || wanted.share.parts > 1 || view.sharing == nullptr || shares_.empty()) return kNobody;
   const sim::PoolId pool = wanted.groups.front().pool;
   for (const OrderedQueue::Item& item : alone_) {
     const sim::JobSlot other = item.slot;
@@ -95,10 +95,12 @@ bool Packing::start_alone(const sim::QueueView& view, sim::JobSlot slot, sim::Qu
   }
   answer.starts.push_back({.job = slot, .entry = job.first_fitting_entry});
   if (!wanted.share.is_part() || shares_.empty()) return true;
+  std::vector<int> opened;
+  for (const sim::NodeShare& on : taken) opened.insert(opened.end(), static_cast<std::size_t>(on.devices), on.node);
   sim::DeviceShares& shares = shares_[static_cast<std::size_t>(wanted.groups.front().pool)];
-  const int device = shares.open(taken.front().node);
-  shares.put(device, wanted.share);
-  known_[slot].device = {.node = taken.front().node, .devices = 1, .shared_device = device};
+  const std::vector<int> devices = shares.put_all(wanted.share, sim::Placement::consolidated, false, opened);
+  if (wanted.share.parts > 1) return true;
+  known_[slot].device = {.node = taken.front().node, .devices = 1, .shared_device = devices.front()};
   alone_.put(slot, 0, starts_);
   return true;
 }

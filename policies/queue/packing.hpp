@@ -24,8 +24,8 @@ int packing_score(double mean_speed);
 /// Those that wait are looked at in order of predicted time x devices as they were submitted. A job that leaves room on its
 /// device (Job::gpu_fraction) goes beside the first to start of those that are alone on such a device of its pool, when their
 /// scores sum to `most_score` at most, its priority is at most `longest_ratio` times the other's, and there is memory; never a
-/// third. Else whoever finds free devices, on the fewest nodes that could ever hold it, starts on them; nobody is kept waiting
-/// for another.
+/// third. Else any job that finds free devices, on the fewest nodes that could ever hold it, starts on them, those with several
+/// parts too; no job is kept waiting for another.
 class Packing final : public sim::Queue {
  public:
   explicit Packing(const PackingParameters& parameters) : parameters_(parameters) {}

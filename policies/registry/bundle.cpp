@@ -233,8 +233,7 @@ double Bundle::manual_alone_usd(const sim::Job& job) {
   if (job.work == sim::Work::rigid) {
     const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
     if (menu.ranked.empty()) return sim::kUnset;
-    const double part = inputs_.costs.billing == sim::Billing::allocated ? job.gpu_fraction : 1;
-    return part * reference_->run(job, menu.ranked.front()).cost_usd;
+    return reference_->run(job, menu.ranked.front()).cost_usd;
   }
   const sim::AloneOutcome outcome = reference_->run_until_it_fits(job, manual_choice(job));
   return outcome.fits ? outcome.cost_usd : sim::kUnset;
@@ -263,7 +262,7 @@ Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
   if (!outcome.fits) return {};
   return {.time_s = outcome.time_s,
           .running_s = outcome.running_s,
-          .devices = choice.configuration.workers() * choice.configuration.share.fraction,
+          .devices = choice.configuration.devices_held(),
           .configuration = choice.configuration};
 }
 

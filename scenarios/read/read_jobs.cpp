@@ -71,7 +71,7 @@ void read_job(sim::JsonValue value, std::size_t index, const traces::TraceOption
   if (mistakes.size() > before) return;
   if (const auto missing = traces::not_measured(job, found))
     in.child(missing->column).value_or(value).refuse(missing->expected, mistakes);
-  for (const traces::JobMistake& wrong : traces::job_mistakes(job, false)) {
+  for (const traces::JobMistake& wrong : traces::job_mistakes(job)) {
     const auto given = in.child(wrong.column);
     sim::Mistake mistake = given.value_or(value).mistake(std::string(wrong.expected));
     if (!given) {

@@ -20,6 +20,14 @@ long Configuration::workers_of(PoolId pool) const {
   return sum;
 }
 
+double on_share_grid(double fraction) { return std::max(kShareGrid, std::floor(fraction / kShareGrid) * kShareGrid); }
+
+double Configuration::devices_held() const {
+  double held = 0;
+  for (const Group& group : groups) held += devices_held(group);
+  return held;
+}
+
 double Configuration::batch_size() const {
   if (sync.kind == SyncKind::servers_async) return groups.front().batch_per_worker;
   double sum = 0;
@@ -52,6 +60,7 @@ std::uint64_t hash_of(const std::vector<Choice>& choices) {
       hash = mixed(hash, (static_cast<std::uint64_t>(group.workers) << 32) | static_cast<std::uint32_t>(group.batch_per_worker));
     }
     visit_numbers(choice, [&hash](double value) { hash = mixed(hash, std::bit_cast<std::uint64_t>(value)); });
+    hash = mixed(hash, static_cast<std::uint64_t>(choice.configuration.share.parts));
     const Sync& sync = choice.configuration.sync;
     hash = mixed(hash, (static_cast<std::uint64_t>(sync.kind) << 40) | static_cast<std::uint32_t>(sync.servers));
     hash = mixed(hash, (choice.predicted.feasible ? 2u : 0u) | (choice.predicted.extrapolated ? 1u : 0u));

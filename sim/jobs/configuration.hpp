@@ -37,16 +37,23 @@ struct Sync {
   bool operator==(const Sync&) const = default;
 };
 
-/// What a job takes of its one GPU, where it leaves room for others.
+/// What a job takes of each of its GPUs, where it leaves room for others: parts of equal size, each on any GPU with room.
 struct DeviceShare {
   double fraction = 1;      ///< of the device, a multiple of kShareGrid in (0, 1]; 1: the job has it for itself
-  double memory_bytes = 0;  ///< that it needs; whole. Not counted when the fraction is 1
+  double memory_bytes = 0;  ///< that one part needs; whole. Not counted when the fraction is 1
+  int parts = 1;            ///< how many of them the job holds
   bool is_part() const { return fraction < 1; }
+  /// Parts that one empty device holds.
+  int parts_of_a_device() const { return static_cast<int>(1 / fraction); }
+  /// Devices that hold all parts where no other job has one.
+  int devices() const { return (parts + parts_of_a_device() - 1) / parts_of_a_device(); }
   bool operator==(const DeviceShare&) const = default;
 };
 
 /// Fractions are multiples of this, so that their sums are exact.
 inline constexpr double kShareGrid = 0x1p-30;
+/// Rounded down to that grid, but never to 0.
+double on_share_grid(double fraction);
 
 /// Resources and batch size of a job, or of one of its stages. Several groups: mixed devices.
 struct Configuration {
@@ -54,11 +61,15 @@ struct Configuration {
   double learning_rate = 0;  ///< 0: by the job's lr_rule; else fixed
   double power_limit_w = 0;  ///< of each GPU; 0: none
   Sync sync;
-  DeviceShare share;  ///< of every device; the replay sets it, by the job's gpu_fraction
+  /// By the job's gpu_fraction; the workers of a job of parts are the devices that it needs where no other job is on them.
+  DeviceShare share;
 
   int workers() const;
   /// Of one pool, over all groups.
   long workers_of(PoolId pool) const;
+  /// Whole devices' worth that a group, or all of them, hold: less than their workers where these leave room for others.
+  double devices_held(const Group& group) const { return share.is_part() ? share.parts * share.fraction : group.workers; }
+  double devices_held() const;
   /// Global: sum over workers. With asynchronous servers each push is a step of its own, so this is the batch of one worker.
   double batch_size() const;
   bool operator==(const Configuration&) const = default;

@@ -55,7 +55,7 @@ struct Job {
   double submit_s = 0;
   Work work = Work::rigid;
   int gpus = 0;             ///< workers that the trace gave it; 0: free to choose
-  double gpu_fraction = 1;  ///< in (0, 1], that it needs of its one GPU; 1 with more than one
+  double gpu_fraction = 1;  ///< in (0, 1], that it needs of each GPU; below 1 only rigid jobs have more than one
   double duration_s =
       0;  ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
   double steps = 0;                  ///< of Work::steps

@@ -101,7 +101,7 @@ double usd_per_s(const Cluster& cluster, const CostRules& rules, const Configura
   double rate = servers_usd_per_s(rules, configuration);
   if (rules.billing != Billing::allocated) return rate + nodes_usd_per_s(cluster, rules.billing, configuration);
   for (const Group& group : configuration.groups)
-    rate += group.workers * configuration.share.fraction * worker_usd_per_s(cluster, group.pool);
+    rate += configuration.devices_held(group) * worker_usd_per_s(cluster, group.pool);
   return rate;
 }
 
@@ -125,7 +125,7 @@ double mean_usd_per_s(const Cluster& cluster, const CostRules& rules, const Conf
     const double worker = !prices         ? worker_usd_per_s(cluster, group.pool)
                           : to_s > from_s ? worker_usd(cluster, group.pool, from_s, to_s) / (to_s - from_s)
                                           : 0;
-    rate += group.workers * configuration.share.fraction * worker;
+    rate += configuration.devices_held(group) * worker;
   }
   return rate;
 }
@@ -143,7 +143,8 @@ double power_w(const Cluster& cluster, const Configuration& configuration, const
   const double limit_w = configuration.power_limit_w;
   const double over = limit_w > 0 ? std::max(0.0, device_w - limit_w) : 0;
   const double of_others = idle * (1 - configuration.share.fraction);
-  return group.workers * (std::max(idle, idle + (busy - idle) * power_fraction - over) - of_others);
+  const int places = configuration.share.is_part() ? configuration.share.parts : group.workers;
+  return places * (std::max(idle, idle + (busy - idle) * power_fraction - over) - of_others);
 }
 
 double power_w(const Cluster& cluster, const Configuration& configuration, double power_fraction) {
@@ -178,11 +179,22 @@ bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) 
   });
 }
 
+namespace {
+
+/// Of a rigid job.
+DeviceShare share_of(const Job& job) {
+  if (job.gpu_fraction == 1) return {};
+  return {.fraction = on_share_grid(job.gpu_fraction), .parts = job.gpus};
+}
+
+}  // namespace
+
 std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster) {
+  const int devices = job.gpu_fraction == 1 ? job.gpus : share_of(job).devices();
   const int first = std::max(job.pool, 0), behind = job.pool >= 0 ? first + 1 : static_cast<int>(cluster.pools.size());
   for (PoolId pool = first; pool < behind; ++pool) {
     const long workers = static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * workers_per_node(cluster, pool);
-    if (job.gpus <= workers && (job.gpu_fraction == 1 || has_gpus(cluster, pool))) return pool;
+    if (devices <= workers && (job.gpu_fraction == 1 || has_gpus(cluster, pool))) return pool;
   }
   return std::nullopt;
 }
@@ -192,10 +204,11 @@ Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) 
   Choice choice;
   const std::optional<PoolId> pool = rigid_pool(job, cluster);
   if (!pool) return menu;
-  choice.configuration.groups.push_back({.pool = *pool, .workers = job.gpus});
+  choice.configuration.share = share_of(job);
+  const bool part = choice.configuration.share.is_part();
+  choice.configuration.groups.push_back({.pool = *pool, .workers = part ? choice.configuration.share.devices() : job.gpus});
   choice.predicted.time_s = job.duration_s;
   choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
-  if (rules.billing == Billing::allocated) choice.predicted.cost_usd *= job.gpu_fraction;
   menu.ranked.push_back(std::move(choice));
   return menu;
 }

@@ -63,7 +63,9 @@ double failure_rate(const Cluster& cluster, const NodeRules& rules, PoolId pool)
 double mtbf_s(std::span<const double> rates, const Configuration& configuration, const Layout& layout) {
   double rate = 0;
   for (std::size_t g = 0; g < layout.size(); ++g)
-    rate += static_cast<double>(layout[g].size()) * rates[static_cast<std::size_t>(configuration.groups[g].pool)];
+    for (std::size_t i = 0; i < layout[g].size(); ++i)  // parts of one node stand next to each other
+      if (i == 0 || layout[g][i].node != layout[g][i - 1].node)
+        rate += rates[static_cast<std::size_t>(configuration.groups[g].pool)];
   return rate > 0 ? 1 / rate : kNever;
 }
 

@@ -30,12 +30,42 @@ bool DeviceShares::has_room(int device, const DeviceShare& wanted) const {
 
 DeviceShares::Device& DeviceShares::at(int device) { return const_cast<Device&>(std::as_const(*this).at(device)); }
 
-int DeviceShares::choose(const DeviceShare& wanted, Placement placement, bool another_is_free) const {
+int DeviceShares::to_open(const DeviceShare& wanted, Placement placement, bool beside, int free) const {
+  const auto parts_in = [&](double fraction, double memory_bytes) {
+    const double by_memory = wanted.memory_bytes > 0 ? memory_bytes / wanted.memory_bytes : wanted.parts;
+    return static_cast<int>(std::min<double>({fraction / wanted.fraction, by_memory, 1.0 * wanted.parts}));
+  };
+  const int of_one = std::max(1, parts_in(1, memory_bytes_));  // one that needs more memory than a device has is alone on it
+  int left = wanted.parts;
+  for (const Device& device : devices_) {
+    if (!beside || left <= 0) break;
+    if (!has_room(device, wanted)) continue;
+    left -= parts_in(1 - device.fraction, memory_bytes_ - device.memory_bytes);
+  }
+  const int needed = left > 0 ? (left + of_one - 1) / of_one : 0;
+  if (needed > free) return kNone;
+  return beside && placement == Placement::spread ? std::min(free, wanted.parts) : needed;
+}
+
+std::vector<int> DeviceShares::put_all(const DeviceShare& wanted, Placement placement, bool beside,
+                                       const std::vector<int>& nodes) {
+  const int first = beside ? 0 : opened_;
+  for (const int node : nodes) open(node);
+  std::vector<int> devices;
+  for (int part = 0; part < wanted.parts; ++part) {
+    const int device = choose(wanted, placement, first);
+    devices.push_back(device != kNone ? device : opened_ - 1);
+    put(devices.back(), wanted);
+  }
+  return devices;
+}
+
+/// Of those from `first` on.
+int DeviceShares::choose(const DeviceShare& wanted, Placement placement, int first) const {
   const bool spread = placement == Placement::spread;
-  if (spread && another_is_free) return kNone;
   const Device* best = nullptr;
   for (const Device& device : devices_) {
-    if (!has_room(device, wanted)) continue;
+    if (device.number < first || !has_room(device, wanted)) continue;
     if (best == nullptr || (spread ? device.fraction < best->fraction : device.fraction > best->fraction)) best = &device;
   }
   return best == nullptr ? kNone : best->number;

@@ -21,10 +21,14 @@ class DeviceShares {
 
   /// `memory_bytes` that jobs can use of each device.
   explicit DeviceShares(double memory_bytes) : memory_bytes_(memory_bytes) {}
-  /// The device that a job gets: of those with room, the one with the least of it left (best fit); to spread, the one with the
-  /// most, and none while another device is free. Ties go to the one opened first. kNone when no device has room: fractions sum
-  /// to 1 at most, and needs of memory to what there is, so that a job which needs more never goes beside another.
-  int choose(const DeviceShare& wanted, Placement placement, bool another_is_free) const;
+  /// How many of the pool's `free` devices are opened for all parts of a job: as few as hold those for which no open device has
+  /// room, and to spread one for each part. kNone when there are too few. `beside`: parts may go where other jobs are.
+  int to_open(const DeviceShare& wanted, Placement placement, bool beside, int free) const;
+  /// Opens a device on each of these nodes of the pool and puts all parts of a job where there is room: on the device with the
+  /// least of it left (best fit); to spread, on the one with the most. Ties go to the one opened first. Returns each part's
+  /// device. Fractions sum to 1 at most, and needs of memory to what there is, so that a job which needs more never goes beside
+  /// another.
+  std::vector<int> put_all(const DeviceShare& wanted, Placement placement, bool beside, const std::vector<int>& nodes);
   /// Is this device open, and has it room?
   bool has_room(int device, const DeviceShare& wanted) const;
   /// Opens a device that was free, on this node of the pool, and returns its number: they are given in order of opening.
@@ -46,6 +50,7 @@ class DeviceShares {
     double memory_bytes = 0;
     int tenants = 0;
   };
+  int choose(const DeviceShare& wanted, Placement placement, int first) const;
   const Device* find(int device) const;  // null: not open
   const Device& at(int device) const;
   bool has_room(const Device& device, const DeviceShare& wanted) const;

@@ -124,22 +124,22 @@ class Threads {
 
 /// What a job holds and what it has had of the cluster, as of its last change; a scheduler can observe all of it.
 struct Service {
-  JobState state = JobState::queued;  ///< queued, starting, running or checkpointing
-  int entry = -1;                     ///< of the menu, that it holds devices for; -1 while queued
-  int devices = 0;                    ///< workers that it holds
-  double fraction = 1;                ///< of each: below 1 it shares one
-  int shared_device = -1;             ///< that one, of its pool's DeviceShares
-  double since_s = 0;                 ///< of the state
-  double held_since_s = 0;            ///< the devices of this stage were taken
-  double restart_s = 0;               ///< of a rigid job that has been stopped: seconds of holding devices before it goes on
-  double lets_go_at_s = kNever;       ///< checkpointing: when it ends
-  double device_s = 0;                ///< devices x seconds held, until `since_s`
-  double held_s = 0;                  ///< seconds for which it held devices, in the stages that have ended
-  double ran_s = 0;                   ///< seconds of work (no start-up, no checkpoint), until `since_s`; what was lost counts
-  double fraction_done = 0;           ///< of its work, until `held_since_s`: of its duration, its steps or its predicted epochs
+  JobState state = JobState::queued;     ///< queued, starting, running or checkpointing
+  int entry = -1;                        ///< of the menu, that it holds devices for; -1 while queued
+  int devices = 0;                       ///< workers that it holds
+  double devices_held = 0;               ///< whole devices' worth: less than `devices` where others may be on them too
+  std::vector<int> shared_devices = {};  ///< those of its pool's DeviceShares, one for each part; empty: it has whole ones
+  double since_s = 0;                    ///< of the state
+  double held_since_s = 0;               ///< the devices of this stage were taken
+  double restart_s = 0;                  ///< of a rigid job that has been stopped: seconds of holding devices before it goes on
+  double lets_go_at_s = kNever;          ///< checkpointing: when it ends
+  double device_s = 0;                   ///< devices x seconds held, until `since_s`
+  double held_s = 0;                     ///< seconds for which it held devices, in the stages that have ended
+  double ran_s = 0;                      ///< seconds of work (no start-up, no checkpoint), until `since_s`; what was lost counts
+  double fraction_done = 0;  ///< of its work, until `held_since_s`: of its duration, its steps or its predicted epochs
 
   /// Attained service in device-seconds.
-  double device_s_at(double now_s) const { return device_s + devices * fraction * (now_s - since_s); }
+  double device_s_at(double now_s) const { return device_s + devices_held * (now_s - since_s); }
 };
 
 /// Of a job at a date: seconds of holding devices before it goes on, and the part of its work that is left, of which an entry's

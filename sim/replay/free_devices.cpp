@@ -20,7 +20,7 @@ bool FreeDevices::fits(const Configuration& configuration, const Group& group) c
   if (group.workers <= whole_[pool]) return true;
   if (!configuration.share.is_part() || seen_.empty()) return false;
   const DeviceShares& shares = own_.empty() ? seen_[pool] : own_[pool];
-  return shares.choose(configuration.share, Placement::best_fit, false) != DeviceShares::kNone;
+  return shares.to_open(configuration.share, Placement::best_fit, true, whole_[pool]) != DeviceShares::kNone;
 }
 
 bool FreeDevices::take(const Configuration& configuration, Placement placement) {
@@ -34,12 +34,9 @@ bool FreeDevices::take(const Configuration& configuration, Placement placement) 
   const PoolId pool = groups.front().pool;
   if (!fits(configuration, groups.front())) return false;
   DeviceShares& shares = own_shares(pool);
-  int device = shares.choose(configuration.share, placement, of(pool) > 0);
-  if (device == DeviceShares::kNone) {
-    device = shares.open(0);
-    --of(pool);
-  }
-  shares.put(device, configuration.share);
+  const int opened = shares.to_open(configuration.share, placement, true, of(pool));
+  of(pool) -= opened;
+  shares.put_all(configuration.share, placement, true, std::vector<int>(static_cast<std::size_t>(opened)));
   return true;
 }
 
@@ -47,8 +44,10 @@ void FreeDevices::give_back_part(const QueueJob& job) {
   const Configuration& held = job.menu.ranked[static_cast<std::size_t>(job.service.entry)].configuration;
   const PoolId pool = held.groups.front().pool;
   DeviceShares& shares = own_shares(pool);
-  const bool out = shares.is_out(job.service.shared_device);
-  if (shares.take_back(job.service.shared_device, held.share) && !out) ++of(pool);
+  for (const int device : job.service.shared_devices) {
+    const bool out = shares.is_out(device);
+    if (shares.take_back(device, held.share) && !out) ++of(pool);
+  }
 }
 
 }  // namespace rehearse::sim

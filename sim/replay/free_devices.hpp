@@ -18,8 +18,8 @@ class FreeDevices {
   /// starts with Start::shares, or whole ones.
   bool take(const Configuration& configuration, Placement placement);
   /// Whether a job that holds part of a device leaves others room on it; without shares it has the device for itself.
-  bool holds_part(const QueueJob& job) const { return !seen_.empty() && job.service.fraction < 1; }
-  /// Adds what such a job will let go of: that part, or the device when it is the last one there.
+  bool holds_part(const QueueJob& job) const { return !seen_.empty() && !job.service.shared_devices.empty(); }
+  /// Adds what such a job will let go of: its parts, and a device on which no other job has one.
   void give_back_part(const QueueJob& job);
 
  private:

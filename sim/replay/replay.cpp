@@ -290,8 +290,8 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
     require(known(s.job, JobState::queued), s.job, "starts a job that is not in the queue");
     require(valid_entry(s), s.job, "starts a job with an entry that its menu does not have or that never fits");
     const Configuration& configuration = entry_of(s.job, s.entry).configuration;
-    require(s.nodes.empty() || !configuration.share.is_part() || names_shared_device(s.nodes), s.job,
-            "names nodes for a job that needs a part of a device, and not the one device that it shares");
+    require(s.nodes.empty() || !configuration.share.is_part() || (configuration.share.parts == 1 && names_shared_device(s.nodes)),
+            s.job, "names nodes for a job that needs parts of devices, and not the one device that it shares");
     if (!s.nodes.empty())
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
     require(is_free(configuration, s.nodes, s.shares), s.job, "starts a job on devices that are not free");

@@ -55,7 +55,7 @@ void ReplayRun::end_stage(JobSlot slot, const StageReading& cut, bool keeps_all,
   live.cost.lost_usd += rate * time.lost_s;
   live.cost.switch_usd += rate * time.switch_s;
   live.checkpoint_usd += rate * (ran ? cut.writing_s : 0);
-  const double devices = configuration.workers() * configuration.share.fraction;
+  const double devices = configuration.devices_held();
   live.devices.train_device_s += devices * time.train_s;
   live.devices.lost_device_s += devices * time.lost_s;
   live.devices.checkpoint_device_s += devices * (ran ? cut.writing_s : 0);
@@ -153,7 +153,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
   if (live.entry >= 0) {
     const Configuration& configuration = entry_of(slot, live.entry).configuration;
     record.pool = configuration.groups.front().pool;
-    record.workers = configuration.workers();
+    record.workers = configuration.share.is_part() ? configuration.share.parts : configuration.workers();
     record.batch_size = configuration.batch_size();
     record.choice = &entry_of(slot, live.entry);
   }

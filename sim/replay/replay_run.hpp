@@ -174,6 +174,8 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   bool is_part_free(const Configuration& configuration, const Layout& named, bool shares) const;
   void allocate_part(JobSlot slot, const Layout& named, Placement placement, double now_s);
   void let_go_part(JobSlot slot, double now_s);
+  template <class Visit>
+  void for_each_running_on(PoolId pool, int device, Visit&& visit) const;
   std::vector<JobSlot> running_beside(JobSlot slot) const;
   double speed_beside_others(JobSlot slot) const;
   void retune_beside(JobSlot slot, double now_s);
@@ -235,7 +237,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   std::unique_ptr<JobNetwork> network_;  ///< null when every job has the network to itself
   std::vector<Nodes> nodes_;
   std::vector<DeviceShares> shares_;                          // by pool
-  std::vector<std::map<int, std::vector<JobSlot>>> tenants_;  // by pool and shared device
+  std::vector<std::map<int, std::vector<JobSlot>>> tenants_;  // by pool and shared device; a job once for each of its parts
   std::unique_ptr<NodeWatch> node_watch_;                     ///< null while nothing happens to nodes
   Dependencies dependencies_;
   std::vector<JobSlot> ended_awaited_;

@@ -29,30 +29,29 @@ DeviceShares unshared_devices(const Cluster& cluster, PoolId pool) {
   return DeviceShares(has_gpus(cluster, pool) ? kUsableMemory * worker_device(cluster, pool).memory_bytes : 0);
 }
 
-/// Of a job that needs a part of a GPU: keeps the entries with one GPU, for good, and at the part's price. It needs the memory
-/// that its step does; of a rigid one, whose memory is not known, as large a part of it as of the device.
+/// Of a job that needs parts of GPUs: keeps the entries with GPUs, one where it is not rigid, for good, and at the part's price.
+/// A part needs the memory that its step does; of a rigid job, whose memory is not known, as large a part of it as of the device.
 void ReplayRun::share_menu(JobSlot slot) {
   const Job& job = jobs_[slot].job;
   if (job.gpu_fraction == 1) return;
-  const double fraction = std::max(kShareGrid, std::floor(job.gpu_fraction / kShareGrid) * kShareGrid);
+  const bool rigid = job.work == Work::rigid;
   std::vector<Choice>& ranked = jobs_[slot].menu.ranked.own();
   std::erase_if(ranked, [&](const Choice& choice) {
     const Configuration& c = choice.configuration;
-    return c.workers() != 1 || c.sync.servers > 0 || !has_gpus(cluster_, c.groups.front().pool);
+    return (!rigid && c.workers() != 1) || c.sync.servers > 0 || !has_gpus(cluster_, c.groups.front().pool);
   });
   const std::vector<Plans> plans(1);
   for (Choice& choice : ranked) {
     Configuration& c = choice.configuration;
     const PoolId pool = c.groups.front().pool;
-    c.share.fraction = fraction;
+    c.share.fraction = on_share_grid(job.gpu_fraction);
     c.share.memory_bytes =
-        job.work == Work::rigid
-            ? std::floor(fraction * kUsableMemory * worker_device(cluster_, pool).memory_bytes)
-            : std::ceil(setup_.models.step_times->timing(job, c, empty_cluster_layout(cluster_, c), plans).memory_bytes);
+        rigid ? std::floor(c.share.fraction * kUsableMemory * worker_device(cluster_, pool).memory_bytes)
+              : std::ceil(setup_.models.step_times->timing(job, c, empty_cluster_layout(cluster_, c), plans).memory_bytes);
     choice.until_epochs = kNever;
-    if (job.work == Work::rigid) continue;  // its menu has the part's price
+    if (rigid) continue;  // its menu has the part's price
     for (double* usd : {&choice.predicted.cost_usd, &choice.predicted.ranked_cost_usd, &choice.predicted.safe_cost_usd})
-      *usd *= fraction;
+      *usd *= c.share.fraction;
   }
 }
 
@@ -66,86 +65,124 @@ bool ReplayRun::is_part_free(const Configuration& configuration, const Layout& n
     const NodeShare& on = named[0].front();
     return shares_[pool].has_room(on.shared_device, configuration.share) && shares_[pool].node_of(on.shared_device) == on.node;
   }
-  return free_devices_[pool] > 0 ||
-         (shares && shares_[pool].choose(configuration.share, Placement::best_fit, false) != DeviceShares::kNone);
+  return shares_[pool].to_open(configuration.share, Placement::best_fit, shares, free_devices_[pool]) != DeviceShares::kNone;
 }
 
+/// The layout has an element for each part, those of one node next to each other.
 void ReplayRun::allocate_part(JobSlot slot, const Layout& named, Placement placement, double now_s) {
   LiveJob& live = live_[slot];
   const Configuration& configuration = entry_of(slot, live.entry).configuration;
-  const auto pool = static_cast<std::size_t>(configuration.groups.front().pool);
-  int device = DeviceShares::kNone;
-  if (!named.empty())
-    device = named[0].front().shared_device;
-  else if (live.shares)
-    device = shares_[pool].choose(configuration.share, placement, free_devices_[pool] > 0);
-  live.layout.assign(1, {});
-  if (device == DeviceShares::kNone) {
-    nodes_[pool].take(placement, 1, live.layout[0]);
-    free_devices_[pool] = nodes_[pool].free_devices();
-    live.boot_s = meter_.take_nodes(now_s, configuration.groups.front().pool, live.layout[0]);
-    device = shares_[pool].open(live.layout[0].front().node);
+  const PoolId pool_id = configuration.groups.front().pool;
+  const auto pool = static_cast<std::size_t>(pool_id);
+  DeviceShares& shares = shares_[pool];
+  std::vector<int> devices;
+  if (!named.empty()) {
+    devices.push_back(named[0].front().shared_device);
+    shares.put(devices.front(), configuration.share);
   } else {
-    live.layout[0].push_back({.node = shares_[pool].node_of(device), .devices = 1});
+    std::vector<NodeShare> opened;
+    const int to_open = shares.to_open(configuration.share, placement, live.shares, free_devices_[pool]);
+    if (to_open > 0) {
+      nodes_[pool].take(placement, to_open, opened);
+      free_devices_[pool] = nodes_[pool].free_devices();
+      live.boot_s = meter_.take_nodes(now_s, pool_id, opened);
+    }
+    std::vector<int> nodes;
+    for (const NodeShare& share : opened) nodes.insert(nodes.end(), static_cast<std::size_t>(share.devices), share.node);
+    devices = shares.put_all(configuration.share, placement, live.shares, nodes);
   }
-  live.layout[0].front().shared_device = device;
-  shares_[pool].put(device, configuration.share);
-  tenants_[pool][device].push_back(slot);
+  live.layout.assign(1, {});
+  for (const int device : devices) {
+    live.layout[0].push_back({.node = shares.node_of(device), .devices = 1, .shared_device = device});
+    tenants_[pool][device].push_back(slot);
+  }
+  std::stable_sort(live.layout[0].begin(), live.layout[0].end(),
+                   [](const NodeShare& a, const NodeShare& b) { return a.node < b.node; });
 }
 
 void ReplayRun::let_go_part(JobSlot slot, double now_s) {
   const Configuration& configuration = entry_of(slot, live_[slot].entry).configuration;
-  const auto pool = static_cast<std::size_t>(configuration.groups.front().pool);
-  const NodeShare& held = live_[slot].layout[0].front();
-  std::vector<JobSlot>& tenants = tenants_[pool][held.shared_device];
-  std::erase(tenants, slot);
-  if (shares_[pool].take_back(held.shared_device, configuration.share)) {
+  const PoolId pool_id = configuration.groups.front().pool;
+  const auto pool = static_cast<std::size_t>(pool_id);
+  std::vector<NodeShare> closed;
+  for (const NodeShare& held : live_[slot].layout[0]) {
+    std::vector<JobSlot>& tenants = tenants_[pool][held.shared_device];
+    std::erase(tenants, slot);
+    if (!shares_[pool].take_back(held.shared_device, configuration.share)) continue;
     check(tenants.empty(), "a shared device is closed under a job", now_s);
     tenants_[pool].erase(held.shared_device);
-    nodes_[pool].give_back(live_[slot].layout[0]);
-    meter_.give_back_nodes(now_s, configuration.groups.front().pool, live_[slot].layout[0]);
+    closed.push_back({.node = held.node, .devices = 1});
+  }
+  if (!closed.empty()) {
+    nodes_[pool].give_back(closed);
+    meter_.give_back_nodes(now_s, pool_id, closed);
     free_devices_[pool] = nodes_[pool].free_devices();
-    return;
   }
   retune_beside(slot, now_s);
 }
 
+/// Each once for every part that it has on this device.
+template <class Visit>
+void ReplayRun::for_each_running_on(PoolId pool, int device, Visit&& visit) const {
+  const auto found = tenants_[static_cast<std::size_t>(pool)].find(device);
+  if (found == tenants_[static_cast<std::size_t>(pool)].end()) return;
+  for (const JobSlot one : found->second)
+    if (live_[one].state == JobState::running) visit(one);
+}
+
+/// On any of the job's devices, each job once; the job itself too while it runs there.
 std::vector<JobSlot> ReplayRun::running_beside(JobSlot slot) const {
-  const auto pool = static_cast<std::size_t>(entry_of(slot, live_[slot].entry).configuration.groups.front().pool);
-  const auto found = tenants_[pool].find(live_[slot].layout[0].front().shared_device);
+  const PoolId pool = entry_of(slot, live_[slot].entry).configuration.groups.front().pool;
   std::vector<JobSlot> running;
-  if (found == tenants_[pool].end()) return running;
-  std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(running),
-               [&](JobSlot other) { return live_[other].state == JobState::running; });
+  for (const NodeShare& held : live_[slot].layout[0])
+    for_each_running_on(pool, held.shared_device, [&](JobSlot one) {
+      if (std::find(running.begin(), running.end(), one) == running.end()) running.push_back(one);
+    });
   return running;
 }
 
-/// Independent neighbours: each slows the job by its own factor.
+/// Independent neighbours on a device: each slows the job by its own factor. The parts wait for the slowest one.
 double ReplayRun::speed_beside_others(JobSlot slot) const {
-  double speed = 1;
+  double slowest = 1;
   const PoolId pool = entry_of(slot, live_[slot].entry).configuration.groups.front().pool;
-  for (const JobSlot other : running_beside(slot))
-    if (other != slot) speed /= setup_.sharing.slowdown(jobs_[slot].job, jobs_[other].job, pool);
-  return speed;
+  for (const NodeShare& held : live_[slot].layout[0]) {
+    double speed = 1;
+    for_each_running_on(pool, held.shared_device, [&](JobSlot other) {
+      if (other != slot) speed /= setup_.sharing.slowdown(jobs_[slot].job, jobs_[other].job, pool);
+    });
+    slowest = std::min(slowest, speed);
+  }
+  return slowest;
 }
 
-/// After somebody on its device began to run, or ceased to: everyone who runs there gets a new speed, then a new part of what
-/// the device draws.
+/// After a job on its devices began to run, or ceased to: all that run there get a new speed, then they and those beside them a
+/// new part of what their devices draw.
 void ReplayRun::retune_beside(JobSlot slot, double now_s) {
   const std::vector<JobSlot> running = running_beside(slot);
   for (const JobSlot one : running) change_speed(one, now_s);
-  for (const JobSlot one : running) hold_running(one, now_s);
+  std::vector<JobSlot> drawing = running;
+  for (const JobSlot one : running)
+    for (const JobSlot other : running_beside(one))
+      if (std::find(drawing.begin(), drawing.end(), other) == drawing.end()) drawing.push_back(other);
+  for (const JobSlot one : drawing) hold_running(one, now_s);
 }
 
-/// Of what the job would keep busy and draw at its speed, the parts that it does.
+/// Of what the job would keep busy and draw at its speed, the parts that it does: the mean over its devices.
 ReplayRun::Drawn ReplayRun::granted_beside_others(JobSlot slot) const {
-  Wanted busy, power;
-  for (const JobSlot one : running_beside(slot)) {
-    const Drawn wanted = wants(one);
-    busy.add(wanted.busy);
-    power.add(wanted.power);
+  const PoolId pool = entry_of(slot, live_[slot].entry).configuration.groups.front().pool;
+  const std::vector<NodeShare>& held = live_[slot].layout[0];
+  Drawn mean{.busy = 0, .power = 0};
+  for (const NodeShare& share : held) {
+    Wanted busy, power;
+    for_each_running_on(pool, share.shared_device, [&](JobSlot one) {
+      const Drawn wanted = wants(one);
+      busy.add(wanted.busy);
+      power.add(wanted.power);
+    });
+    mean.busy += busy.granted() / static_cast<double>(held.size());
+    mean.power += power.granted() / static_cast<double>(held.size());
   }
-  return {.busy = busy.granted(), .power = power.granted()};
+  return mean;
 }
 
 /// A job exchanges gradients and reads training data while it runs, not while it starts or checkpoints.

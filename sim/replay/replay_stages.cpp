@@ -132,10 +132,11 @@ void ReplayRun::hold(JobSlot slot, double busy_fraction, double power_fraction, 
   live.holdings.clear();
   live.held_since_s = now_s;
   for (const Group& group : configuration.groups) {
+    const int places = configuration.share.is_part() ? configuration.share.parts : group.workers;
     live.holdings.push_back({.pool = group.pool,
-                             .devices = group.workers * configuration.share.fraction,
+                             .devices = configuration.devices_held(group),
                              .power_w = power_w(cluster_, configuration, group, power_fraction),
-                             .busy_devices = group.workers * busy_fraction});
+                             .busy_devices = places * busy_fraction});
     meter_.take(now_s, live.holdings.back());
   }
 }

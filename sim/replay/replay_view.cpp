@@ -52,8 +52,7 @@ void ReplayRun::show(JobSlot slot, double now_s) {
       .state = live.state,
       .entry = holds ? live.entry : -1,
       .devices = holds ? entry_of(slot, live.entry).configuration.workers() : 0,
-      .fraction = holds ? entry_of(slot, live.entry).configuration.share.fraction : 1,
-      .shared_device = holds && needs_part(slot) ? live.layout[0].front().shared_device : -1,
+      .devices_held = holds ? entry_of(slot, live.entry).configuration.devices_held() : 0,
       .since_s = now_s,
       .held_since_s = holds ? live.stage_start_s : now_s,
       .restart_s =
@@ -62,6 +61,8 @@ void ReplayRun::show(JobSlot slot, double now_s) {
       .held_s = live.time.held_s(),
       .ran_s = live.time.train_s + live.time.lost_s + (live.state == JobState::checkpointing ? live.cut.trained_s : 0),
       .fraction_done = queued.first_fitting_entry < 0 ? 0 : fraction_done(queued, live)};
+  if (holds && needs_part(slot))
+    for (const NodeShare& share : live.layout[0]) queued.service.shared_devices.push_back(share.shared_device);
 }
 
 double ReplayRun::remaining_s(JobSlot slot, int entry, double now_s) const {

@@ -28,7 +28,13 @@ def capacity(books):
     for run in books.runs.values():
         last = {}
         # A device that is shared may be busy for all of its time, whatever parts of it are held.
-        shared = {row["pool"] for row in run.rows["nodes.csv"] if number(row["devices"]) % 1 > 0}
+        # Parts that come to whole devices: a job has more workers, which are its parts, than it holds devices.
+        held = collections.Counter()
+        for row in run.rows["nodes.csv"]:
+            held[row["job"], row["start_s"]] += number(row["devices"])
+        workers = {row["job"]: number(row["workers"] or 0) for row in run.rows["jobs.csv"]}
+        shared = {row["pool"] for row in run.rows["nodes.csv"]
+                  if number(row["devices"]) % 1 > 0 or held[row["job"], row["start_s"]] < workers.get(row["job"], 0) - CRUMB}
         for row in run.rows["utilization.csv"]:
             pool, busy, allocated = row["pool"], number(row["busy_devices"]), number(row["allocated_devices"])
             most = books.devices(pool) if pool in shared or not books.has(run, "nodes.csv") else allocated

@@ -29,7 +29,7 @@ def job(draw, name, date):
     part = draw.chance(0.2) and any(p["gpus"] for p in draw.pools)
     kind = rng.choice(["rigid", "steps", "epochs", "target", "target"])
     if kind == "rigid":
-        drawn["gpus"] = 1 if part else rng.randint(1, most)
+        drawn["gpus"] = rng.randint(1, max(1, most // 2)) if part else rng.randint(1, most)
         drawn["duration_s"] = round(rng.uniform(1, 20000), 3)
     else:
         with_accuracy = kind == "target"
@@ -118,8 +118,9 @@ def trace(draw):
     most = max(p["nodes"] * p["workers"] for p in draw.pools)
     dates = sorted(rng.randint(0, 40000) for _ in range(rng.randint(1, 8)))
     if kind == "native":
-        keys = ["job_id", "submit_s", "user", "gpus", "duration_s", "deadline_s", "priority"]
-        rows = [[f"t{n}", date, rng.choice(draw.users), rng.randint(1, most), rng.randint(1, 9000), rng.choice(["", 5000, 90000]), rng.choice(["", 1, 2])] for n, date in enumerate(dates)]
+        keys = ["job_id", "submit_s", "user", "gpus", "duration_s", "deadline_s", "priority", "gpu_fraction"]
+        parts = ["", "", 0.25, 0.4, 1] if any(p["gpus"] for p in draw.pools) else [""]
+        rows = [[f"t{n}", date, rng.choice(draw.users), rng.randint(1, most), rng.randint(1, 9000), rng.choice(["", 5000, 90000]), rng.choice(["", 1, 2]), rng.choice(parts)] for n, date in enumerate(dates)]
         text = ",".join(keys) + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
     elif kind == "swf":
         text = "; UnixStartTime: 0\n" + "".join(

@@ -22,6 +22,17 @@ double length(sim::CsvRow& fields, std::string_view begin, std::string_view end)
   return end_s - begin_s;
 }
 
+/// `each` GPUs of each instance: whole ones, or parts of equal size where they are no whole number.
+void hold(TraceRow& row, double instances, double each, std::string_view column) {
+  const double places = std::ceil(each);
+  row.job.gpus = instances * places;
+  if (each == places) return;
+  row.job.gpu_fraction = each / places;
+  if (places > 1)
+    row.repairs.push_back(
+        {column, "whole GPUs of each instance, or a part of one: read as parts of equal size", fmt::format("{}", each)});
+}
+
 /// A task is a job of its own: inst_num instances of plan_gpu hundredths of a GPU each.
 class Pai2020 final : public CsvTrace {
  public:
@@ -34,10 +45,8 @@ class Pai2020 final : public CsvTrace {
     job.status = fields.text("status");
     job.gpu_type = fields.text("gpu_type");
     const double instances = static_cast<double>(fields.integer("inst_num", kGpuCounts));
-    const double share = fields.number("plan_gpu", sim::above(0)) / 100;
-    job.gpus = instances * std::ceil(share);
+    hold(row, instances, fields.number("plan_gpu", sim::above(0)) / 100, "plan_gpu");
     if (!kGpuCounts.contains(job.gpus)) fields.refuse("plan_gpu", "at most a million GPUs together");
-    if (share < 1) job.gpu_fraction = share;
     if (const auto cores = fields.maybe_number("plan_cpu", kCpuCounts)) job.cpus = *cores / 100 * instances;
     if (const auto gib = fields.maybe_number("plan_mem", sim::between(0, 1e6))) job.memory_bytes = *gib * 0x1p30 * instances;
     job.duration_s = length(fields, "start_time", "end_time");
@@ -60,8 +69,8 @@ class Gpu2023 final : public CsvTrace {
     job.partition = fields.text("qos");
     if (fields.text("gpu_spec") != "nan") job.gpu_type = fields.text("gpu_spec");
     job.gpus = static_cast<double>(fields.integer("num_gpu", kGpuCounts));
-    const auto share = fields.maybe_number("gpu_milli", sim::between(0, 1e6));
-    if (share && job.gpus == 1 && *share > 0 && *share < 1000) job.gpu_fraction = *share / 1000;
+    const auto thousandths = fields.maybe_number("gpu_milli", {.low = 0, .high = 1000, .low_excluded = true});
+    if (thousandths && *thousandths < 1000) job.gpu_fraction = *thousandths / 1000;
     if (const auto cores = fields.maybe_number("cpu_milli", kCpuCounts)) job.cpus = *cores / 1000;
     if (const auto mib = fields.maybe_number("memory_mib", sim::between(0, 1e12))) job.memory_bytes = *mib * 0x1p20;
     job.submit_s = fields.number("creation_time", kDates);
@@ -86,7 +95,7 @@ class Gpu2025 final : public CsvTrace {
     if (job.job_id.empty()) fields.refuse("instance_sn", "a name");
     job.user = fields.text("app_name");
     job.partition = fields.text("role");
-    job.gpus = static_cast<double>(fields.integer("gpu_request", kGpuCounts));
+    hold(row, 1, fields.number("gpu_request", {.low = 0, .high = kGpuCounts.high, .low_excluded = true}), "gpu_request");
     if (const auto cores = fields.maybe_number("cpu_request", kCpuCounts)) job.cpus = *cores;
     if (const auto gib = fields.maybe_number("memory_request", sim::between(0, 1e6))) job.memory_bytes = *gib * 0x1p30;
     job.submit_s = fields.number("creation_time", kDates);
@@ -114,10 +123,8 @@ class Spot2026 final : public CsvTrace {
     job.partition = fields.text("job_type");
     if (has_column("job_type")) job.priority = job.partition == "HP" ? 1 : 0;
     const double workers = static_cast<double>(fields.integer("worker_num", kGpuCounts));
-    const double each = fields.number("gpu_request", sim::above(0));
-    job.gpus = workers * std::ceil(each);
+    hold(row, workers, fields.number("gpu_request", sim::above(0)), "gpu_request");
     if (!kGpuCounts.contains(job.gpus)) fields.refuse("gpu_request", "at most a million GPUs together");
-    if (each < 1) job.gpu_fraction = each;
     if (const auto cores = fields.maybe_number("cpu_request", kCpuCounts)) job.cpus = *cores * workers;
     job.submit_s = fields.number("submit_time", kDates);
     job.duration_s = fields.number("duration", kDurations);

@@ -1,5 +1,6 @@
 // Batsim's workloads (Batsim's documentation, "Workload"): JSON with jobs and, by name, profiles that say what a job does. Only
-// delay profiles say how long that takes without a platform. The profiles are read first and kept, the jobs stream.
+// delay profiles, and sequences of them, say how long that takes without a platform. The profiles are read first and kept, the
+// jobs stream.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -29,8 +30,11 @@ class Batsim final : public JsonTrace {
   struct Profile {
     std::string type;
     double delay_s = kNotGiven;
+    std::vector<std::string> sequence;  ///< names of profiles, one after the other
+    double repeat = kNotGiven;
 
     bool is_delay() const { return type == "delay" || type == "DelayProfile"; }
+    bool is_sequence() const { return type == "composed" || type == "SequentialCompositionProfile"; }
   };
 
   void read_profiles() {
@@ -46,6 +50,7 @@ class Batsim final : public JsonTrace {
       const auto delay = in.child("delay");
       if (profile.is_delay() && delay && delay->is_number() && kDurations.contains(delay->number()))
         profile.delay_s = delay->number();
+      if (profile.is_sequence()) read_sequence(in, profile);
       profiles_[item.name] = std::move(profile);
       if (profiles_.size() > kMostProfiles)
         throw sim::InputError(
@@ -73,14 +78,42 @@ class Batsim final : public JsonTrace {
     const auto profile = profiles_.find(name);
     if (profile == profiles_.end()) {
       row.refuse("profile", "the name of a profile", fmt::format("\"{}\"", name));
-    } else if (profile->second.is_delay() && !is_given(profile->second.delay_s)) {
-      row.refuse("profile", "a profile with a delay, " + kDurations.describe(), fmt::format("\"{}\"", name));
-    } else if (!profile->second.is_delay()) {
-      row.refuse("profile", "a delay profile: others last as long as the platform makes them",
+    } else if (!profile->second.is_delay() && !profile->second.is_sequence()) {
+      row.refuse("profile", "a delay profile, or a sequence of them: others last as long as the platform makes them",
                  fmt::format("\"{}\" of type \"{}\"", name, profile->second.type));
+    } else if (const double duration_s = duration_of(profile->second, 0); kDurations.contains(duration_s)) {
+      job.duration_s = duration_s;
     } else {
-      job.duration_s = profile->second.delay_s;
+      row.refuse("profile", "a profile with a delay, " + kDurations.describe(), fmt::format("\"{}\"", name));
     }
+  }
+
+  /// Once where it does not say how often.
+  static void read_sequence(sim::ObjectReader& in, Profile& profile) {
+    auto repeat = in.child("repeat");
+    if (!repeat) repeat = in.child("nb");
+    if (!repeat)
+      profile.repeat = 1;
+    else if (repeat->is_number() && repeat->number() >= 1 && repeat->number() == std::floor(repeat->number()))
+      profile.repeat = repeat->number();
+    const auto names = in.child("seq");
+    if (names && names->is_array())
+      for (const sim::JsonValue name : names->elements())
+        profile.sequence.push_back(name.is_string() ? std::string(name.text()) : name.json());
+  }
+
+  /// Worked out once. Not given where a profile of another kind is among its sequence, or its own name.
+  double duration_of(Profile& profile, int depth) {
+    constexpr int kDeepest = 100;
+    if (profile.sequence.empty() || depth > kDeepest) return profile.delay_s;
+    const std::vector<std::string> names = std::move(profile.sequence);
+    profile.sequence.clear();
+    double sum_s = 0;
+    for (auto name = names.begin(); is_given(sum_s) && name != names.end(); ++name) {
+      const auto next = profiles_.find(*name);
+      sum_s += next != profiles_.end() ? duration_of(next->second, depth + 1) : kNotGiven;
+    }
+    return profile.delay_s = profile.repeat * sum_s;
   }
 
   std::map<std::string, Profile> profiles_;

@@ -173,8 +173,8 @@ constexpr JobField kFields[] = {
      .forms = kAll,
      .range = kGpuFractions,
      .fallback = "1",
-     .meaning = "of one GPU, that the job needs: below 1 it leaves [the rest to others](#sharing); `gpus` is then 1, given or "
-                "not; in a trace of jobs with several GPUs, which are whole, it is ignored"},
+     .meaning = "of each GPU, that the job needs: below 1 it leaves [the rest to others](#sharing) and holds `gpus` such parts, "
+                "1 where not given; only jobs with `duration_s` hold several"},
     {.name = "cpus",
      .member = &J::cpus,
      .forms = kCsv,

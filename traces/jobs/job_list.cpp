@@ -68,6 +68,9 @@ void refuse_any(const ImportReport& report) {
 void refuse_all(const ImportReport& report) {
   const std::string file = sim::printable(report.file, 4096);
   if (report.rows == 0) throw sim::InputError(sim::Mistake{.file = file, .expected = "a row for each job", .found = "no rows"});
+  if (!report.what_it_is.empty())
+    throw sim::InputError(
+        sim::Mistake{.file = file, .expected = "a file of the format that was asked for", .found = report.what_it_is});
   if (report.dropped.empty())
     throw sim::InputError(sim::Mistake{.file = file,
                                        .expected = "a job among what is asked for",

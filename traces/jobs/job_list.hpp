@@ -49,6 +49,7 @@ struct ImportReport {
   std::vector<ImportReason> dropped;   ///< in order of first occurrence
   std::vector<ImportReason> repaired;  ///< of the rows that were kept
   std::vector<std::string> notes;
+  std::string what_it_is;  ///< of a file without one good row, where that can be told (traces/jobs/recognise.hpp)
 };
 
 struct JobList {

@@ -26,6 +26,7 @@ std::unique_ptr<TraceReader> open_philly_json(const std::string& path);
 std::unique_ptr<TraceReader> open_tiresias(const std::string& path);
 std::unique_ptr<TraceReader> open_gavel(const std::string& path);
 std::unique_ptr<TraceReader> open_gavel_measured(const std::string& path);
+std::unique_ptr<TraceReader> open_shockwave(const std::string& path);
 std::unique_ptr<TraceReader> open_helios(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_pai_2020(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_gpu_2023(const std::string& path);
@@ -99,6 +100,7 @@ class JsonTrace : public TraceReader {
  public:
   /// As sim::JsonItems.
   explicit JsonTrace(const std::string& path, std::string_view key = {}) : path_(path), items_(path, key) {}
+  JsonTrace(const std::string& path, sim::JsonItems (*items_of)(const std::string& path)) : path_(path), items_(items_of(path)) {}
   bool next(TraceRow& row) final;
 
  protected:

@@ -1,11 +1,9 @@
 #include "traces/jobs/slurm_texts.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <string>
+
+#include "traces/jobs/mig.hpp"
 
 namespace rehearse::traces {
 
@@ -76,25 +74,6 @@ std::string_view slurm_tres(std::string_view tres, std::string_view name) {
 }
 
 namespace {
-
-/// Of a whole GPU that a unit of this type is: a MIG profile is named for its compute slices and its memory, "1g.5gb" or
-/// "1g-5gb", and a GPU has seven of them, an A30 and an RTX PRO four (NVIDIA, "MIG User Guide"). 1 for any other type.
-double part_of_gpu(std::string_view type) {
-  std::string name(type);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (std::size_t g = name.find('g'); g != name.npos; g = name.find('g', g + 1)) {
-    std::size_t begin = g, memory = g + 1;
-    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) --begin;
-    if (memory < name.size() && std::string_view("._-").find(name[memory]) != std::string_view::npos) ++memory;
-    double slices = 0, gb = 0;
-    const auto [count_end, count_error] = std::from_chars(name.data() + begin, name.data() + g, slices);
-    const auto [end, error] = std::from_chars(name.data() + std::min(memory, name.size()), name.data() + name.size(), gb);
-    if (count_error != std::errc{} || error != std::errc{} || !std::string_view(end).starts_with("gb") || slices < 1) continue;
-    const bool has_four = name.find("a30") != name.npos || name.find("rtx") != name.npos || gb == 6 * slices;
-    return std::min(1.0, slices / (has_four ? 4 : 7));
-  }
-  return 1;
-}
 
 struct Units {
   double count = 0;
@@ -171,7 +150,7 @@ SlurmGpus slurm_gpus(std::string_view resources, double nodes) {
     if (found->type.empty())
       all += count;
     else
-      typed.add({.units = count, .gpus = count * part_of_gpu(found->type)});
+      typed.add({.units = count, .gpus = count * mig_fraction(found->type).value_or(1)});
   }
   if (all > typed.units) typed.add({.units = all - typed.units, .gpus = all - typed.units});
   return typed;

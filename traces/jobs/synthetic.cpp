@@ -66,7 +66,7 @@ SyntheticTrace::SyntheticTrace(const Workload& workload, std::int64_t jobs, std:
 void SyntheticTrace::fit_jobs(const Workload& workload) {
   const auto total = static_cast<double>(workload.durations().count());
   double below = 0;
-  const auto add = [&](double jobs, int gpus, double least_s, double most_s) {
+  const auto add = [&](double jobs, double gpus, double least_s, double most_s) {
     below += jobs;
     cells_.push_back({.upto = below / total, .gpus = gpus, .least_s = least_s, .most_s = most_s});
   };
@@ -149,7 +149,8 @@ std::optional<TraceJob> SyntheticTrace::next() {
   const auto cell =
       std::min(std::upper_bound(cells_.begin(), cells_.end(), u, [](double x, const Cell& c) { return x < c.upto; }),
                std::prev(cells_.end()));
-  job.gpus = cell->gpus;
+  job.gpus = std::ceil(cell->gpus);
+  if (cell->gpus < job.gpus) job.gpu_fraction = cell->gpus / job.gpus;
   job.duration_s = kinds_.uniform(cell->least_s, cell->most_s);
   job.job_id = fmt::format("synthetic-{}", ++made_);
   return job;

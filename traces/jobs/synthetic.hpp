@@ -27,7 +27,7 @@ class SyntheticTrace {
   /// Jobs of one size and about one length.
   struct Cell {
     double upto;  ///< cumulative probability
-    int gpus;
+    double gpus;  ///< held, parts as parts
     double least_s, most_s;
   };
 

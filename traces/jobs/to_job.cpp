@@ -128,8 +128,8 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
     if (is_given(from.*given)) job.*number = from.*given;
   if (is_given(from.measured_s)) job.duration_s = from.measured_s;
   if (is_given(from.gpus)) job.gpus = static_cast<int>(from.gpus);
-  if (is_given(from.gpu_fraction) && from.gpu_fraction < 1 && job.gpus <= 1) {
-    job.gpus = 1;
+  if (is_given(from.gpu_fraction) && from.gpu_fraction < 1) {
+    job.gpus = std::max(job.gpus, 1);
     job.gpu_fraction = from.gpu_fraction;
   }
   job.work = work_of(job);

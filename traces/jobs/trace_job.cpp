@@ -6,6 +6,8 @@
 #include <cctype>
 #include <utility>
 
+#include "sim/jobs/configuration.hpp"
+
 namespace rehearse::traces {
 
 namespace {
@@ -62,7 +64,7 @@ std::span<const std::string> after_failed_names() {
   return names;
 }
 
-std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
+std::vector<JobMistake> job_mistakes(const TraceJob& job) {
   std::vector<JobMistake> mistakes;
   const auto add = [&mistakes](std::string_view column, std::string_view expected) { mistakes.push_back({column, expected}); };
   const bool has_duration = is_given(job.duration_s), has_steps = is_given(job.steps), has_epochs = is_given(job.epochs);
@@ -82,7 +84,8 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   if (has_epochs && (has_duration || has_steps)) add("epochs", "nothing beside duration_s or steps");
   if (has_target && (has_duration || has_steps)) add("target_accuracy", "nothing beside duration_s or steps");
 
-  if (needs_part && !of_trace && job.gpus > 1) add("gpu_fraction", "a part of one GPU, not of several");
+  if (needs_part && !has_duration && job.gpus > 1)
+    add("gpu_fraction", "a part of one GPU: only a job with duration_s has several");
   if (has_duration && !is_given(job.gpus) && !needs_part) add("gpus", "how many GPUs it held for duration_s");
   if (has_steps && !is_given(job.batch_size)) add("batch_size", "the global batch of its steps");
   if (!has_model && !has_type && (has_steps || has_epochs || has_target)) add("model", "what it trains");
@@ -91,6 +94,17 @@ std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace) {
   if (job.after.empty() && job.after_failed == after_failed_names()[1]) add("after", "the jobs that it waits for");
   if (!is_given(job.deadline_s) && job.on_deadline == on_deadline_names()[1]) add("deadline_s", "the deadline to stop at");
   return mistakes;
+}
+
+double gpus_held(const TraceJob& job) {
+  if (!is_given(job.gpu_fraction)) return job.gpus;
+  return (is_given(job.gpus) ? job.gpus : 1) * job.gpu_fraction;
+}
+
+double gpus_alone(const TraceJob& job) {
+  const double gpus = is_given(job.gpus) ? job.gpus : 1;
+  if (!is_given(job.gpu_fraction)) return gpus;
+  return sim::DeviceShare{.fraction = sim::on_share_grid(job.gpu_fraction), .parts = static_cast<int>(gpus)}.devices();
 }
 
 std::vector<std::string> split_names(std::string_view text) {

@@ -127,9 +127,14 @@ struct JobMistake {
 /// What is wrong between the fields of a job as a user or a trace gives it: its work is exactly one of duration_s on its gpus,
 /// steps at their batch_size, and epochs and/or target_accuracy; only a rigid job may be without a model or a
 /// measured job_type. Each field alone is
-/// taken to be in its range above. Empty when all is well. `of_trace`: a part of each of several GPUs is none (to_job sets it
-/// aside) rather than a mistake.
-std::vector<JobMistake> job_mistakes(const TraceJob& job, bool of_trace);
+/// taken to be in its range above. Empty when all is well.
+std::vector<JobMistake> job_mistakes(const TraceJob& job);
+
+/// Whole GPUs' worth that the job holds: `gpus` parts of `gpu_fraction` each. Of a job without `gpus`, one part; NaN where
+/// neither is given.
+double gpus_held(const TraceJob& job);
+/// Whole GPUs that hold the job where no other is on them; 1 where nothing is given.
+double gpus_alone(const TraceJob& job);
 
 // What a trace says against itself or against the cluster that it is replayed on, and can be told from one row and those before.
 

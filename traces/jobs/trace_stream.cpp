@@ -10,6 +10,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include "sim/io/shown.hpp"
+#include "traces/jobs/recognise.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
@@ -26,6 +27,18 @@ void require_file(const TraceReaderEntry& format, const std::string& path) {
                                      .found = "no such file"});
 }
 
+std::unique_ptr<TraceReader> open_reader(const TraceReaderEntry& format, const std::string& path) {
+  try {
+    return format.open(path);
+  } catch (const sim::InputError&) {
+    std::string what = what_it_is(path, format);
+    if (what.empty()) throw;
+    throw sim::InputError(sim::Mistake{.file = sim::printable(path, 4096),
+                                       .expected = fmt::format("a file of the format {}", format.name),
+                                       .found = std::move(what)});
+  }
+}
+
 const double* number_of(const TraceJob& job, const JobField& field) {
   const auto* const number = std::get_if<double TraceJob::*>(&field.member);
   return number != nullptr ? &(job.**number) : nullptr;
@@ -37,7 +50,7 @@ TraceStream::TraceStream(const TraceReaderEntry& format, const std::string& path
                          std::vector<std::string> known_models)
     : format_(format), path_(path), choices_(std::move(choices)), known_models_(std::move(known_models)) {
   require_file(format, path);
-  reader_ = format.open(path);
+  reader_ = open_reader(format, path);
   report_.file = path;
   report_.gpu_time.emplace();
   for (const auto& [theirs, ours] : choices_.models) known_models_.push_back(ours);
@@ -200,7 +213,7 @@ void TraceStream::look_up_names() {
 void TraceStream::check_alone() {
   if (const auto missing = not_measured(row_.job, looked_up_))
     row_.refuse(missing->column, missing->expected, sim::shown(reader_->written(missing->column, missing->value).text));
-  for (const JobMistake& mistake : job_mistakes(row_.job, true)) {
+  for (const JobMistake& mistake : job_mistakes(row_.job)) {
     const double* const number = number_of(row_.job, *find_job_field(mistake.column));
     const bool has_number = number != nullptr && is_given(*number);
     row_.refuse(mistake.column, std::string(mistake.expected),
@@ -211,7 +224,7 @@ void TraceStream::check_alone() {
 bool TraceStream::check_size() {
   const TraceJob& job = row_.job;
   if (choices_.scenario == nullptr || !is_given(job.duration_s)) return true;
-  std::string expected = choices_.scenario->cluster.too_many(is_given(job.gpus) ? job.gpus : 1, looked_up_.pool);
+  std::string expected = choices_.scenario->cluster.too_many(gpus_alone(job), looked_up_.pool);
   if (expected.empty()) return true;
   const Written gpus = reader_->written("gpus", job.gpus);
   row_.refuse(gpus.column, std::move(expected), sim::shown(gpus.text));
@@ -281,7 +294,7 @@ void TraceStream::compare() {
   if (choices_.scenario == nullptr) return;
   const ClusterLimits& cluster = choices_.scenario->cluster;
   if (is_given(job.duration_s))
-    if (std::string expected = cluster.too_many_for_a_node(is_given(job.gpus) ? job.gpus : 1); !expected.empty())
+    if (std::string expected = cluster.too_many_for_a_node(job.gpu_fraction < 1 ? 1 : gpus_alone(job)); !expected.empty())
       repaired("gpus", job.gpus, std::move(expected));
   if (!job.gpu_type.empty() && !cluster.has_gpu_type(job.gpu_type))
     row_.repairs.push_back({"gpu_type", std::string(kUnknownGpuType), job.gpu_type});
@@ -292,6 +305,8 @@ void TraceStream::finish() {
   report_.notes = reader_->notes();
   if (is_cut_off())
     report_.notes.emplace_back("the last line has no line end: if the file was cut off, the row before its end is wrong");
+  if (report_.rows > 0 && report_.jobs == 0 && report_.rows_dropped == report_.rows && !names_only_)
+    report_.what_it_is = what_it_is(path_, format_);
   if (outside_ > 0)
     report_.notes.push_back(fmt::format("outside --from and --to: {}", sim::counted(static_cast<double>(outside_), "row")));
   if (not_sampled_ > 0)

@@ -37,7 +37,7 @@ void append_sizes(std::string& text, const Workload& workload) {
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "\n{:>8}{:>12}{:>10}{:>14}{:>16}\n", "gpus", "jobs", "% jobs", "% GPU time", "median s");
   for (const auto& [gpus, durations] : workload.by_gpus())
-    fmt::format_to(out, "{:>8}{:>12}{:>10.2f}{:>14.2f}{:>16.4g}\n", gpus, durations.count(),
+    fmt::format_to(out, "{:>8.4g}{:>12}{:>10.2f}{:>14.2f}{:>16.4g}\n", gpus, durations.count(),
                    100.0 * static_cast<double>(durations.count()) / static_cast<double>(workload.durations().count()),
                    100.0 * workload.gpu_seconds_by_gpus().at(gpus) / workload.gpu_seconds(), durations.quantile(0.5));
 }
@@ -52,10 +52,12 @@ void Workload::add(const TraceJob& job) {
   if (!job.user.empty()) ++users_[job.user];
   if (!job.model.empty()) ++models_[job.model];
   if (!job.status.empty()) ++statuses_[job.status];
-  if (!is_given(job.duration_s) || !is_given(job.gpus)) return;
+  const double gpus = gpus_held(job);
+  if (!is_given(job.duration_s) || !is_given(gpus)) return;
   durations_.add(job.duration_s);
-  by_gpus_[static_cast<int>(job.gpus)].add(job.duration_s);
-  gpu_seconds_by_gpus_[static_cast<int>(job.gpus)] += traces::gpu_seconds(job);
+  const double size = std::round(gpus * 1e6) / 1e6;  // 3 x 0.1 and 0.3 are one
+  by_gpus_[size].add(job.duration_s);
+  gpu_seconds_by_gpus_[size] += traces::gpu_seconds(job);
   gpu_seconds_ += traces::gpu_seconds(job);
 }
 

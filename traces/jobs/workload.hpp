@@ -85,10 +85,10 @@ class Workload {
   double gpu_seconds() const { return gpu_seconds_; }
 
   const LogHistogram& durations() const { return durations_; }
-  /// Durations by the number of GPUs, of jobs that have both.
-  const std::map<int, LogHistogram>& by_gpus() const { return by_gpus_; }
-  /// GPU-seconds by the number of GPUs: below GPUs x durations where jobs have parts of GPUs.
-  const std::map<int, double>& gpu_seconds_by_gpus() const { return gpu_seconds_by_gpus_; }
+  /// Durations by the GPUs that are held, parts as parts, of jobs that have both.
+  const std::map<double, LogHistogram>& by_gpus() const { return by_gpus_; }
+  /// GPU-seconds by the same.
+  const std::map<double, double>& gpu_seconds_by_gpus() const { return gpu_seconds_by_gpus_; }
   /// Submissions by hours since 0; hours without any are missing.
   const std::map<std::int64_t, std::int64_t>& hours() const { return hours_; }
   const std::map<std::string, std::int64_t>& users() const { return users_; }
@@ -107,8 +107,8 @@ class Workload {
   double first_s_ = std::numeric_limits<double>::infinity(), last_s_ = -first_s_;
   double gpu_seconds_ = 0;
   LogHistogram durations_;
-  std::map<int, LogHistogram> by_gpus_;
-  std::map<int, double> gpu_seconds_by_gpus_;
+  std::map<double, LogHistogram> by_gpus_;
+  std::map<double, double> gpu_seconds_by_gpus_;
   std::map<std::int64_t, std::int64_t> hours_;
   std::map<std::string, std::int64_t> users_, models_, statuses_;
 };

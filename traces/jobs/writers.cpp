@@ -33,10 +33,11 @@ class SwfWriter final : public TraceWriter {
     const std::int64_t user = known(text, kSwfUser, users_, job.user);
     const std::int64_t model = known(text, kSwfExecutable, models_, job.model);
     const std::int64_t partition = known(text, kSwfPartition, partitions_, job.partition);
-    const double kib = is_given(job.memory_bytes) && job.memory_bytes > 0 ? std::ceil(job.memory_bytes / 1024 / job.gpus) : -1;
+    const double gpus = gpus_alone(job);
+    const double kib = is_given(job.memory_bytes) && job.memory_bytes > 0 ? std::ceil(job.memory_bytes / 1024 / gpus) : -1;
     fmt::format_to(std::back_inserter(text), "{} {} -1 {} {} -1 -1 {} {} {} {} {} -1 {} -1 {} {} -1\n", number, job.submit_s,
-                   job.duration_s, job.gpus, job.gpus, is_given(job.walltime_s) ? job.walltime_s : -1, kib, status(job.status),
-                   user, model, partition, preceding(job.after));
+                   job.duration_s, gpus, gpus, is_given(job.walltime_s) ? job.walltime_s : -1, kib, status(job.status), user,
+                   model, partition, preceding(job.after));
     numbers_.emplace(job.job_id, number);
   }
 
@@ -90,7 +91,7 @@ class BatsimWriter final : public TraceWriter {
   void add(std::string& text, const TraceJob& job) override {
     const auto out = std::back_inserter(text);
     fmt::format_to(out, "{}\n  {{\"id\": {}, \"subtime\": {}, \"res\": {}, \"profile\": \"{}\"", first_ ? "" : ",",
-                   sim::json_string(job.job_id), job.submit_s, job.gpus, job.duration_s);
+                   sim::json_string(job.job_id), job.submit_s, gpus_alone(job), job.duration_s);
     if (is_given(job.walltime_s)) fmt::format_to(out, ", \"walltime\": {}", job.walltime_s);
     if (!job.user.empty()) fmt::format_to(out, ", \"user\": {}", sim::json_string(job.user));
     if (!job.partition.empty()) fmt::format_to(out, ", \"partition\": {}", sim::json_string(job.partition));
@@ -106,7 +107,7 @@ class BatsimWriter final : public TraceWriter {
     text += '}';
     first_ = false;
     lengths_.insert(job.duration_s);
-    most_ = std::max(most_, job.gpus);
+    most_ = std::max(most_, gpus_alone(job));
   }
 
   void end(std::string& text) override {
@@ -142,7 +143,7 @@ std::span<const TraceWriterEntry> trace_writers() {
 }
 
 void TraceExport::add(std::string& text, const TraceJob& job) {
-  if (!is_given(job.duration_s) || !is_given(job.gpus)) {
+  if (!is_given(job.duration_s) || !is_given(gpus_held(job))) {
     ++without_duration_;
     return;
   }

@@ -118,7 +118,7 @@ TEST_CASE("jobs that need a part of a GPU, in JSON, in CSV and in another trace;
   CHECK(of("x").gpu_fraction == 0.75);
   CHECK(of("x").gpus == 1);
   CHECK(of("a").gpu_fraction == 0.25);
-  CHECK(of("b").gpu_fraction == 1);  // of each of several: they are whole
+  CHECK(of("b").gpu_fraction == 0.5);  // two halves
   CHECK(of("b").gpus == 2);
   CHECK(of("c").gpu_fraction == 0.5);
   CHECK(of("c").gpus == 1);
@@ -139,8 +139,8 @@ TEST_CASE("mistakes in them") {
   };
   CHECK(said(R"("checkpoint": { "interval_s": 5, "interval": "young-daly" })") ==
         "s.json:1:17: /checkpoint: expected one of interval_s and interval, found an object");
-  CHECK(said("", R"({ "gpus": 2, "gpu_fraction": 0.5, "duration_s": 60 })") ==
-        "s.json:3:42: /jobs/0/gpu_fraction: expected a part of one GPU, not of several, found 0.5");
+  CHECK(said("", R"({ "gpus": 2, "gpu_fraction": 0.5, "model": "resnet50", "epochs": 1 })") ==
+        "s.json:3:42: /jobs/0/gpu_fraction: expected a part of one GPU: only a job with duration_s has several, found 0.5");
   const auto sharing = [&](const std::string& pair) { return said(R"("sharing": { "interference": [ )" + pair + " ] }"); };
   CHECK(sharing(R"({ "models": [ "resnet50" ], "slowdown": [ 2, 2 ] })") ==
         "s.json:1:46: /sharing/interference/0/models: expected the names of two models, found a list");

@@ -74,8 +74,9 @@ class Auditor final : public Recorder {
     }
     books.held_s += time_s - books.since_s;
     RC_ASSERT(std::abs(c.share.fraction - job.gpu_fraction) < 1e-9);
-    books.device_s += c.workers() * c.share.fraction * (time_s - books.since_s);
-    books.usd += c.workers() * c.share.fraction * (time_s - books.since_s) * 0.001 / kPerNode;
+    const double devices = job.gpu_fraction == 1 ? c.workers() : std::max(job.gpus, 1) * c.share.fraction;
+    books.device_s += devices * (time_s - books.since_s);
+    books.usd += devices * (time_s - books.since_s) * 0.001 / kPerNode;
   }
   /// True when the device is taken by its first job, or let go by its last.
   bool settle(Shared& device, const DeviceShare& share, bool taken) {
@@ -147,8 +148,11 @@ inline std::vector<Job> random_jobs(Random& random) {
       job = {.profile = &profile(), .submit_s = submit_s, .work = Work::train};
       job.epochs = 1 + static_cast<double>(random.below(9));
     }
-    if (kind > 0 || job.gpus == 1)
-      job.gpu_fraction = static_cast<double>(1 + random.below(10)) / 10;  // of tenths, as users give them
+    if (random.below(4) > 0) job.gpu_fraction = static_cast<double>(1 + random.below(10)) / 10;  // of tenths, as users give them
+    if (kind == 0 && job.gpu_fraction < 1) {                                                     // several parts
+      job.gpus = 1 + static_cast<int>(random.below(8));
+      if (random.below(2) == 0) job.profile = &profile();
+    }
     job.name = std::to_string(i);
     job.is_awaited = true;
     if (i > 0 && random.below(4) == 0) job.after.push_back(std::to_string(random.below(static_cast<std::uint64_t>(i))));

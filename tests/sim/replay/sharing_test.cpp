@@ -209,6 +209,62 @@ TEST_CASE("a more urgent job preempts only those on parts of devices that are in
   }
 }
 
+TEST_CASE("a job of several parts holds them wherever there is room, and pays for parts") {
+  // Two devices. a holds three halves and b one: four halves fill both, from 0 to 10. c, eight quarters, needs both alone and
+  // waits to 10. GPU-seconds: 1.5 x 10 + 0.5 x 10 + 2 x 10 = 40, at 0.001 dollars a second.
+  World world{.cluster = cluster({{2, 1}})};
+  const auto parts = [](std::string name, double submit_s, int count, double fraction) {
+    Job job = part(std::move(name), nullptr, submit_s, fraction, 10);
+    job.gpus = count;
+    return job;
+  };
+  Fifo queue;
+  const ReplayTotals totals = world.run({parts("a", 0, 3, 0.5), parts("b", 0, 1, 0.5), parts("c", 0, 8, 0.25)}, queue);
+  CHECK(world.keeper.of("a").end_s == 10);
+  CHECK(world.keeper.of("b").end_s == 10);
+  CHECK(world.keeper.of("c").start_s == 10);
+  CHECK(world.keeper.of("a").device_s == Approx(15));
+  CHECK(world.keeper.of("b").device_s == Approx(5));
+  CHECK(world.keeper.of("c").device_s == Approx(20));
+  CHECK(world.keeper.of("a").cost.total() == Approx(0.015));
+  CHECK(world.keeper.of("c").cost.total() == Approx(0.02));
+  CHECK(world.keeper.of("a").workers == 3);
+  CHECK(totals.pools[0].jobs_device_s == Approx(40));
+  CHECK(totals.pools[0].idle_device_s == Approx(0));
+  // Between idle (100 W) and busy (300 W): both devices draw all of it to the end.
+  CHECK(totals.pools[0].pool_energy_j == Approx(2 * 300 * 20));
+}
+
+TEST_CASE("the parts of a job go at the speed of the slowest") {
+  // x has 0.6 of each of two devices, beside y on one and z on the other: beside z it takes 4 times as long, beside y twice.
+  World world{.cluster = cluster({{2, 1}})};
+  const Profile z{.model = "z"};
+  world.sharing.set("x", "y", 2);
+  world.sharing.set("x", "z", 4);
+  Job x = part("x", &kX, 0.5, 0.6, 10);
+  x.gpus = 2;
+  Fifo queue;
+  const ReplayTotals totals =
+      world.run({part("y", &kY, 0, 0.4, 8), part("f", nullptr, 0, 0.6, 0.5), part("z", &z, 0.25, 0.4, 7.75), x}, queue);
+  // y opens the first device, f fills it; z opens the second. f ends at 0.5, and x takes 0.6 of each.
+  CHECK(world.keeper.of("x").start_s == 0.5);
+  // 7.5 s at 1/4 are 1.875 s of its 10; the other 8.125 s alone.
+  CHECK(world.keeper.of("x").end_s == 16.125);
+  CHECK(world.keeper.of("x").device_s == Approx(1.2 * 15.625));
+  CHECK(totals.pools[0].jobs_device_s == Approx(1.2 * 15.625 + 0.4 * 8 + 0.6 * 0.5 + 0.4 * 7.75));
+}
+
+TEST_CASE("a job whose parts need more devices than there are is not started, one that fits them exactly is") {
+  // Parts of 0.6 do not go together: three of them need three devices. Six of 0.3 need two.
+  World world{.cluster = cluster({{2, 1}})};
+  Job three = part("three", nullptr, 0, 0.6, 10), six = part("six", nullptr, 0, 0.3, 10);
+  three.gpus = 3, six.gpus = 6;
+  Fifo queue;
+  world.run({three, six}, queue);
+  CHECK(world.keeper.of("three").reason == FailureReason::does_not_fit);
+  CHECK(world.keeper.of("six").end_s == 10);
+}
+
 TEST_CASE("attained service counts the part of the device") {
   // Level 1 begins at 5 device-seconds: of a half device after 10 s, when the newcomer takes its place.
   World world{.cluster = cluster({{1, 1}})};
@@ -228,6 +284,28 @@ TEST_CASE("a shared device has room for what its tenants leave of it and of its 
   CHECK(!shares.has_room(device + 1, {.fraction = 0.1}));  // not open
   shares.set_out(3, true);
   CHECK(!shares.has_room(device, {.fraction = 0.5, .memory_bytes = 6}));
+}
+
+TEST_CASE("parts go on the fullest devices with room before a free one is opened, or each on a free one") {
+  // One device has 0.75 taken, one 0.25: of quarters, one and three have room.
+  const auto shares = [] {
+    DeviceShares open(10);
+    open.put(open.open(0), {.fraction = 0.75});
+    open.put(open.open(1), {.fraction = 0.25});
+    return open;
+  };
+  const auto quarters = [](int parts) { return DeviceShare{.fraction = 0.25, .parts = parts}; };
+  CHECK(shares().to_open(quarters(4), Placement::best_fit, true, 0) == 0);
+  CHECK(shares().to_open(quarters(5), Placement::best_fit, true, 0) == DeviceShares::kNone);
+  CHECK(shares().to_open(quarters(9), Placement::best_fit, true, 5) == 2);
+  CHECK(shares().to_open(quarters(5), Placement::best_fit, false, 2) == 2);
+  CHECK(shares().to_open(quarters(3), Placement::spread, true, 2) == 2);
+  CHECK(shares().to_open({.fraction = 0.25, .memory_bytes = 4, .parts = 5}, Placement::best_fit, true, 5) ==
+        1);  // two each by memory
+  CHECK(shares().put_all(quarters(3), Placement::best_fit, true, {}) == std::vector{0, 1, 1});
+  CHECK(shares().put_all(quarters(3), Placement::spread, true, {4, 5}) == std::vector{2, 3, 1});
+  CHECK(shares().put_all(quarters(5), Placement::best_fit, false, {4, 5}) == std::vector{2, 2, 2, 2, 3});
+  CHECK(DeviceShare{.fraction = on_share_grid(1.0 / 3), .parts = 7}.devices() == 3);
 }
 
 TEST_CASE("a model's speed beside another is the mean over those with which it was set") {

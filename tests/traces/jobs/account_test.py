@@ -225,7 +225,7 @@ def make_pai(m):
     def row(i):
         start = m.date()
         return m.fields(dict(job=f"j{i}", task="w", gpus=m.rng.choice((1, 2, 10)), status="Terminated", start=float(start),
-                             end=float(start + m.length()), cpu="600.0", mem="29.0", share=m.rng.choice((25.0, 50.0, 100.0, 200.0)), kind="V100"),
+                             end=float(start + m.length()), cpu="600.0", mem="29.0", share=m.rng.choice((25.0, 50.0, 100.0, 150.0, 200.0)), kind="V100"),
                         ("gpus", "share"), ("start", "end"))
     return m.csv(None, row)
 
@@ -233,7 +233,7 @@ def make_pai(m):
 def make_openb(m):
     def row(i):
         start, gpus = m.date(), m.rng.choice((1, 1, 2, 8))
-        share = m.rng.choice((250, 460, 1000)) if gpus == 1 else 1000
+        share = m.rng.choice((250, 460, 1000))
         return m.fields(dict(name=f"p{i}", cpu=6000, mem=12288, gpus=gpus, share=share, spec="", qos="LS", phase="Succeeded", created=start,
                              deleted=start + m.length(), scheduled=start), ("gpus",), ("created", "deleted", "scheduled"))
     return m.csv("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time".split(","), row)
@@ -242,7 +242,7 @@ def make_openb(m):
 def make_dlrm(m):
     def row(i):
         start = m.date()
-        return m.fields(dict(name=f"i{i}", role="HN", app="a", gpus=m.rng.choice((1, 2)), created=start, scheduled=start, deleted=start + m.length()),
+        return m.fields(dict(name=f"i{i}", role="HN", app="a", gpus=m.rng.choice((1, 2, 0.5, 1.5)), created=start, scheduled=start, deleted=start + m.length()),
                         ("gpus",), ("created", "deleted", "scheduled"))
     return m.csv("instance_sn,role,app_name,gpu_request,creation_time,scheduled_time,deletion_time".split(","), row)
 
@@ -253,7 +253,45 @@ def make_spot(m):
                                          submit=m.date(), length=m.length(), kind="HP"), ("each", "workers", "length"), ("submit",)))
 
 
-MAKERS = {"native": make_native, "elasticflow-rigid": make_elasticflow, "philly": make_philly, "philly-json": make_philly_json,
+def make_shockwave(m):
+    def row(i):
+        return m.fields(dict(kind="ResNet-18 (batch size 32)", cmd="c", dir="d", arg="--num_steps", data=1, steps=1000, gpus=m.gpus(), mode="gns", weight=1,
+                             slo=-1.0, length=m.length(), submit=m.date()), ("gpus", "length"), ("submit",))
+    return "".join("\t".join(row(i)) + "\n" for i in range(80))
+
+
+def make_kubernetes(m):
+    def pod():
+        def container(**more):
+            gpus = {"nvidia.com/gpu": m.rng.choice((1, "2", 4)), "cpu": "500m"}
+            return {"name": "c", "resources": m.rng.choice(({"limits": gpus}, {"limits": gpus, "requests": gpus})), **more}
+        init = [container(**m.rng.choice(({}, {"restartPolicy": "Always"}))) for _ in range(m.rng.randrange(3))]
+        return {"spec": {"containers": [container() for _ in range(m.rng.randrange(1, 3))], "initContainers": init}}
+
+    def at(seconds):
+        return civil(seconds, "T") + "Z"
+
+    def item(i):
+        begin, good = m.date(), m.rng.random() < 0.8
+        m.rows, m.good = m.rows + 1, m.good + good
+        start, end = at(begin + 5), at(begin + 5 + m.rng.randrange(1, 10 ** 6))
+        def condition(kind, when):
+            return {"type": kind, "status": "True", "lastTransitionTime": when}
+        named = {"metadata": {"name": f"j{i}", "namespace": "ml", "creationTimestamp": at(begin)}}
+        if m.rng.random() < 0.5:
+            sets = [{"name": name, "count": m.rng.randrange(1, 9), "template": pod()} for name in ("driver", "workers")]
+            admission = {"podSetAssignments": [{"name": s["name"], "count": m.rng.randrange(1, s["count"] + 1)} for s in sets]}
+            done = [condition("Admitted", start)] + [condition("Finished", end)] * good
+            return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", **named, "spec": {"podSets": sets},
+                    "status": {"conditions": done, **m.rng.choice(({}, {"admission": admission}))}}
+        counts = {key: m.rng.randrange(1, 9) for key in ("parallelism", "completions") if m.rng.random() < 0.6}
+        return {"apiVersion": "batch/v1", "kind": "Job", **named, "spec": {**counts, "template": pod()},
+                "status": {"startTime": start, "conditions": [condition(m.rng.choice(("Complete", "Failed")), end)] * good}}
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [item(i) for i in range(60)]}, indent=m.rng.choice((None, 1)))
+
+
+MAKERS = {"shockwave": make_shockwave, "kubernetes": make_kubernetes,
+          "native": make_native, "elasticflow-rigid": make_elasticflow, "philly": make_philly, "philly-json": make_philly_json,
           "tiresias": make_tiresias, "gavel": make_gavel, "gavel-measured": make_gavel, "elasticflow-measured": make_elasticflow, "swf": make_swf, "batsim": make_batsim, "helios": make_helios, "sacct": make_sacct,
           "alibaba-pai-2020": make_pai, "alibaba-gpu-2023": make_openb, "alibaba-gpu-2025": make_dlrm, "alibaba-spot-2026": make_spot}
 DATA = {"philly": ["pollux_osdi21/traces/philly.csv.gz"], "tiresias": ["tiresias/60_job.csv", "tiresias/tf_job.csv"],

@@ -95,6 +95,44 @@ def batsim(path):
     return math.fsum(gpus_of(job["res"]) * delays.get(str(job["profile"]), 0) for job in workload["jobs"])
 
 
+def shockwave(path):
+    with opened(path) as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    return math.fsum(gpus_of(r[6]) * number(r[10]) for r in rows if len(r) == 12)
+
+
+def pod_gpus(spec):
+    def of(container):
+        resources = container.get("resources", {})
+        asked = {**resources.get("limits", {}), **resources.get("requests", {})}
+        return sum(float(n) for name, n in asked.items() if name.endswith("/gpu"))
+    beside = starting = 0
+    for container in spec.get("initContainers", ()):
+        starting = max(starting, beside + of(container))
+        beside += of(container) if container.get("restartPolicy") == "Always" else 0
+    return max(starting, beside + sum(map(of, spec["containers"])))
+
+
+def kubernetes(path):
+    """Of batch Jobs, and of Workloads whose admitted pods are counted."""
+    total = 0
+    with opened(path) as file:
+        for item in json.load(file)["items"]:
+            spec, status = item["spec"], item["status"]
+            ends = {c["type"]: c["lastTransitionTime"] for c in status.get("conditions", ())}
+            if "podSets" in spec:
+                begin, end = ends.get("Admitted"), ends.get("Finished")
+                counts = {a["name"]: a["count"] for a in status.get("admission", {}).get("podSetAssignments", ())}
+                gpus = sum(counts.get(s["name"], s["count"]) * pod_gpus(s["template"]["spec"]) for s in spec["podSets"])
+            else:
+                begin, end = status.get("startTime"), ends.get("Complete") or ends.get("Failed")
+                pods = spec.get("parallelism", 1)
+                gpus = min(pods, spec.get("completions", pods)) * pod_gpus(spec["template"]["spec"])
+            if begin and end and gpus > 0:
+                total += gpus * (date(end) - date(begin))
+    return total
+
+
 def slurm_seconds(text):
     days, _, rest = text.rpartition("-")
     seconds = 0
@@ -142,12 +180,12 @@ def alibaba_pai_2020(path):
 
 def alibaba_gpu_2023(path):
     def gpus(r):
-        return 1 if not r["gpu_milli"] else number(r["gpu_milli"], high=1000) / 1000 or 1 if gpus_of(r["num_gpu"]) == 1 else gpus_of(r["num_gpu"])
+        return gpus_of(r["num_gpu"]) * (number(r["gpu_milli"], high=1000) / 1000 if r["gpu_milli"] else 1)
     return math.fsum(gpus(r) * between(r, "scheduled_time", "deletion_time") for r in rows_of(path))
 
 
 def alibaba_gpu_2025(path):
-    return math.fsum(gpus_of(r["gpu_request"]) * between(r, "scheduled_time", "deletion_time") for r in rows_of(path))
+    return math.fsum(number(r["gpu_request"], high=1e6) * between(r, "scheduled_time", "deletion_time") for r in rows_of(path))
 
 
 def alibaba_spot_2026(path):
@@ -158,7 +196,7 @@ GPU_SECONDS = {
     "native": native, "elasticflow-rigid": plain("num_gpu", "duration"), "philly": plain("num_gpus", "duration"),
     "philly-json": philly_json, "tiresias": plain("num_gpu", "duration"), "gavel": lambda path: 0, "gavel-measured": lambda path: 0,
     "elasticflow-measured": lambda path: 0, "swf": swf, "batsim": batsim,
-    "helios": plain("gpu_num", "duration"), "sacct": sacct, "alibaba-pai-2020": alibaba_pai_2020,
+    "shockwave": shockwave, "kubernetes": kubernetes, "helios": plain("gpu_num", "duration"), "sacct": sacct, "alibaba-pai-2020": alibaba_pai_2020,
     "alibaba-gpu-2023": alibaba_gpu_2023, "alibaba-gpu-2025": alibaba_gpu_2025, "alibaba-spot-2026": alibaba_spot_2026,
 }
 
