@@ -14,10 +14,14 @@ constexpr int kDeepest = 100;  // as kMaxJsonDepth
 
 }  // namespace
 
-JsonItems::JsonItems(const std::string& path, std::string_view key) : path_(path), source_(path), buffer_(std::size_t{1} << 18) {
+JsonItems::JsonItems(const std::string& path, Values) : path_(path), source_(path), buffer_(std::size_t{1} << 18), close_('\0') {
   if (peek() == 0xEF)  // a byte-order mark
     for (int i = 0; i < 3; ++i) get();
-  if (!key.empty()) find(key);
+}
+
+JsonItems::JsonItems(const std::string& path, std::string_view key) : JsonItems(path, Values()) {
+  if (!key.empty() && !find(key))
+    throw InputError(Mistake{.file = path_, .expected = fmt::format("a key \"{}\"", key), .found = "an object without it"});
   const int c = skip_blanks();
   if (c != '[' && c != '{') refuse(key.empty() ? "a list or an object" : fmt::format("a list or an object at \"{}\"", key));
   close_ = c == '[' ? ']' : '}';
@@ -103,11 +107,13 @@ void JsonItems::take_value(std::string* into) {
     if (c == ']' || c == '}') --depth;
     if (depth > kDeepest) refuse("at most 100 brackets within one another");
     append(into, get());
+    if (close_ == '\0' && depth == 0 && (c == ']' || c == '}')) return;
   }
   if (!any) refuse("a value");
 }
 
-void JsonItems::find(std::string_view key) {
+/// Up to its value; false: there is none.
+bool JsonItems::find(std::string_view key) {
   expect('{', "an object");
   const std::string wanted = fmt::format("\"{}\"", key);
   std::string name;
@@ -117,19 +123,29 @@ void JsonItems::find(std::string_view key) {
     name.clear();
     take_string(&name);
     expect(':', "a colon");
-    if (name == wanted) return;
+    if (name == wanted) return true;
     take_value(nullptr);
   }
-  throw InputError(Mistake{.file = path_, .expected = fmt::format("a key {}", wanted), .found = "an object without it"});
+  return false;
+}
+
+std::optional<std::string> root_text(const std::string& path, std::string_view key) {
+  JsonItems root(path, JsonItems::Values());
+  if (root.skip_blanks() != '{') return std::nullopt;
+  root.close_ = '}';
+  if (!root.find(key)) return std::nullopt;
+  std::string text;
+  if (root.skip_blanks() == '"') root.take_string(&text);
+  return text.empty() ? text : text.substr(1, text.size() - 2);
 }
 
 bool JsonItems::next(JsonItem& item) {
   if (done_) return false;
-  if (skip_blanks() == close_ && first_) {
+  if (const int c = skip_blanks(); (c == close_ && first_) || (c == kEnd && close_ == '\0')) {
     done_ = true;
     return false;
   }
-  if (!first_) {
+  if (!first_ && close_ != '\0') {
     if (peek() == close_) {
       done_ = true;
       return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,19 +25,23 @@ class JsonItems {
   /// `key` names the root object's member whose items are read; without it, the root's own are. Throws InputError when the file
   /// cannot be read, is not JSON on the way there, has no such key, or has something there that is neither list nor object.
   explicit JsonItems(const std::string& path, std::string_view key = {});
+  /// The file's values themselves, one after the other: one object, or several without a list around them.
+  struct Values {};
+  JsonItems(const std::string& path, Values);
 
   /// False at the end of the list or object; what follows it in the file is not looked at. Throws InputError where reading cannot
   /// go on: brackets that do not close, an item over kMaxItemBytes, a damaged file.
   bool next(JsonItem& item);
 
  private:
+  friend std::optional<std::string> root_text(const std::string& path, std::string_view key);
   int peek();
   int get();
   int skip_blanks();  ///< and peek
   void expect(char c, std::string_view expected);
   void take_string(std::string* into);
   void take_value(std::string* into);
-  void find(std::string_view key);
+  bool find(std::string_view key);
   [[noreturn]] void refuse(std::string_view expected);
   void append(std::string* into, int c);
 
@@ -45,8 +50,12 @@ class JsonItems {
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;
   std::int64_t line_ = 1;
-  char close_ = ']';
+  char close_ = ']';  ///< 0: none, as there is nothing around the values
   bool first_ = true, done_ = false;
 };
+
+/// Of the member `key` of a file's root object: the text of a string as it is written, escapes and all, and "" for another value.
+/// Nothing where the root is no object or has no such key. Throws InputError as JsonItems does.
+std::optional<std::string> root_text(const std::string& path, std::string_view key);
 
 }  // namespace rehearse::sim

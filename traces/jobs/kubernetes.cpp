@@ -1,52 +1,134 @@
 // Job lists of Kubernetes, `kubectl get ... -o json`: Workloads of Kueue (its documentation, "Workload"), Jobs of Volcano
-// (batch.volcano.sh/v1alpha1) and of Kubernetes itself (batch/v1), one list of either or a mixture. A job's GPUs are those that
-// its pods' containers ask for, under names that end with "/gpu".
+// (batch.volcano.sh/v1alpha1) and of Kubernetes itself (batch/v1), training jobs of Kubeflow (kubeflow.org/v1), RayJobs of
+// KubeRay (ray.io/v1) and Pods (v1): one list of any, a mixture, or one object. A job has the GPUs of the pods that ran at once.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
 
 #include "sim/io/civil_date.hpp"
+#include "sim/io/text_input.hpp"
+#include "traces/jobs/pod_resources.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/trace_job.hpp"
 
 namespace rehearse::traces {
 namespace {
 
-/// The API's quantities: "2", "500m", "8Gi", "1e3" (Kubernetes' documentation, "Quantity"). Nothing for any other text.
-std::optional<double> quantity(std::string_view text) {
-  constexpr std::pair<std::string_view, double> kSuffixes[] = {
-      {"", 1},     {"n", 1e-9}, {"u", 1e-6},    {"m", 1e-3},    {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
-      {"P", 1e15}, {"E", 1e18}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !std::isfinite(number) || number < 0) return std::nullopt;
-  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const auto& [name, factor] : kSuffixes)
-    if (suffix == name) return number * factor;
-  return std::nullopt;
-}
-
 /// What the pods of a job ask for together.
 struct Pods {
-  double gpus = 0, cpus = 0, memory_bytes = 0;
+  PodResources asked;
   std::string gpu_type;
 };
 
+/// From the first character that is neither blank nor part of a comment of YAML, up to some thousand of them.
+std::string begin_of(const std::string& path) {
+  std::string text(4096, '\0');
+  text.resize(sim::ByteSource(path).read(text.data(), text.size()));
+  if (text.starts_with(sim::kByteOrderMark)) text.erase(0, sim::kByteOrderMark.size());
+  while (!text.empty() && (std::isspace(static_cast<unsigned char>(text.front())) != 0 || text.front() == '#'))
+    text.erase(0, text.front() == '#' ? std::min(text.find('\n'), text.size()) : 1);
+  return text;
+}
+
+/// Of a list at "items", of a list without an object around it, of one object or of several in a row.
+sim::JsonItems kubernetes_items(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return sim::JsonItems(path, "items");
+  const std::string begin = begin_of(path);
+  for (const char* word : {"---", "apiVersion:", "kind:", "items:"})
+    if (begin.starts_with(word))
+      throw sim::InputError(
+          sim::Mistake{.file = path, .expected = "JSON: write the list with kubectl get ... -o json", .found = "YAML"});
+  if (begin.starts_with('[')) return sim::JsonItems(path);
+  if (sim::root_text(path, "items") || sim::root_text(path, "kind").value_or("List").ends_with("List"))
+    return sim::JsonItems(path, "items");
+  return sim::JsonItems(path, sim::JsonItems::Values());
+}
+
+/// "Job vision/b".
+std::string name_of_object(std::string_view kind, std::string_view space, std::string_view name) {
+  return fmt::format("{} {}/{}", kind, space, name);
+}
+
 class Kubernetes final : public JsonTrace {
  public:
-  explicit Kubernetes(const std::string& path) : JsonTrace(path, "items") {}
+  explicit Kubernetes(const std::string& path) : JsonTrace(path, kubernetes_items) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return;
+    const std::string kind = sim::root_text(path, "kind").value_or("");
+    if (kind != "List" && kind.ends_with("List")) {  // its items need not say what they are
+      kind_ = kind.substr(0, kind.size() - 4);
+      version_ = sim::root_text(path, "apiVersion").value_or("");
+    } else {
+      look_for_owners();
+    }
+  }
 
   std::vector<std::string> notes() const override {
-    if (evicted_ == 0) return {};
-    return {fmt::format("{} jobs ran more than once: their last run is told, and all before it counts as waiting", evicted_)};
+    std::vector<std::string> notes;
+    if (evicted_ > 0)
+      notes.push_back(
+          fmt::format("{} jobs ran more than once: their last run is told, and all before it counts as waiting", evicted_));
+    if (pods_ > 0) notes.push_back(fmt::format("{} Pods, each a job of its own here", pods_));
+    return notes;
   }
 
  private:
   struct Run {
     std::optional<double> start_s, end_s;
   };
+
+  /// Who has which place in a list of several kinds: a Workload stands for the object that it was made for, and an object for
+  /// those that it has made.
+  void look_for_owners() {
+    sim::JsonItems items = kubernetes_items(path());
+    sim::JsonItem item;
+    TraceRow row;
+    sim::Mistakes mistakes;
+    while (items.next(item)) {
+      const auto document = parse_item(item, path(), row);
+      if (!document || !document->root().is_object()) continue;
+      sim::ObjectReader in(document->root(), mistakes);
+      const auto metadata = in.child("metadata");
+      if (!metadata || !metadata->is_object()) continue;
+      sim::ObjectReader names(*metadata, mistakes);
+      const std::string kind = in.text("kind", ""), space = names.text("namespace", "default");
+      if (kind != "Pod" && reader_of(kind, in.text("apiVersion", ""), false) != nullptr)
+        listed_.insert(name_of_object(kind, space, names.text("name", "")));
+      if (kind != "Workload") continue;
+      for (const std::string& owner : owners_of(*metadata, space, mistakes)) of_workloads_.insert(owner);
+    }
+  }
+
+  static std::vector<std::string> owners_of(sim::JsonValue metadata, std::string_view space, sim::Mistakes& mistakes) {
+    std::vector<std::string> owners;
+    sim::ObjectReader in(metadata, mistakes);
+    for (const sim::JsonValue value : in.list("ownerReferences")) {
+      sim::ObjectReader owner(value, mistakes);
+      owners.push_back(name_of_object(owner.text("kind", ""), space, owner.text("name", "")));
+    }
+    return owners;
+  }
+
+  void refuse_twice(sim::JsonValue metadata, const std::string& kind, TraceRow& row, sim::Mistakes& mistakes) const {
+    const std::string expected = "an object that no other one of the list stands for";
+    const std::string own = name_of_object(kind, row.job.user, sim::ObjectReader(metadata, mistakes).text("name", ""));
+    if (kind == "Workload") return;
+    if (of_workloads_.contains(own)) {
+      row.refuse("metadata", expected, fmt::format("{}, which has a Workload there", own));
+      return;
+    }
+    for (const std::string& owner : owners_of(metadata, row.job.user, mistakes))
+      if (listed_.contains(owner)) {
+        row.refuse("metadata", expected, fmt::format("a {} of {}", kind, owner));
+        return;
+      }
+  }
 
   std::optional<double> date(std::optional<sim::JsonValue> value, sim::Mistakes& mistakes) const {
     if (!value || value->is_null()) return std::nullopt;
@@ -58,25 +140,42 @@ class Kubernetes final : public JsonTrace {
     return date->unix_s;
   }
 
+  using Read = Run (Kubernetes::*)(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods,
+                                   sim::Mistakes& mistakes);
+
+  /// Null for what is no job. Without a version the kind decides, and of a Job whether it has Volcano's tasks.
+  static Read reader_of(std::string_view kind, std::string_view version, bool has_tasks) {
+    const auto is_of = [&](std::string_view group) { return version.empty() || version.starts_with(group); };
+    if (kind == "Workload" && is_of("kueue.x-k8s.io/")) return &Kubernetes::read_kueue;
+    if (kind == "Job" && is_of("batch.volcano.sh/") && (has_tasks || !version.empty())) return &Kubernetes::read_volcano;
+    if (kind == "Job" && is_of("batch/")) return &Kubernetes::read_batch;
+    if (kind == "RayJob" && is_of("ray.io/")) return &Kubernetes::read_ray;
+    if (kind == "Pod" && is_of("v1")) return &Kubernetes::read_pod;
+    if (kind.ends_with("Job") && kind != "Job" && is_of("kubeflow.org/")) return &Kubernetes::read_kubeflow;
+    return nullptr;
+  }
+
   void read(sim::JsonValue value, TraceRow& row, sim::Mistakes& mistakes) override {
     sim::ObjectReader in(value, mistakes);
-    const std::string kind = in.text("kind"), version = in.text("apiVersion");
+    const std::string kind = in.text("kind", kind_.empty() ? std::nullopt : std::optional(kind_));
+    const std::string version = in.text("apiVersion", version_);
     const auto metadata = in.required("metadata", "an object with name and creationTimestamp");
     const auto spec = in.required("spec", "an object"), status = in.required("status", "an object");
     if (!mistakes.empty()) return;
-    const bool kueue = kind == "Workload" && version.starts_with("kueue.x-k8s.io/");
-    const bool volcano = kind == "Job" && version.starts_with("batch.volcano.sh/");
-    if (!kueue && !volcano && !(kind == "Job" && version.starts_with("batch/"))) {
-      row.refuse("kind", "a Workload of kueue.x-k8s.io, or a Job of batch.volcano.sh or batch",
-                 fmt::format("\"{}\" of \"{}\"", kind, version));
+    const Read read_kind = reader_of(kind, version, sim::ObjectReader(*spec, mistakes).has("tasks"));
+    if (read_kind == nullptr) {
+      row.refuse(
+          "kind",
+          "a Workload of kueue.x-k8s.io, a Job of batch or batch.volcano.sh, a PyTorchJob or another job of kubeflow.org, a "
+          "RayJob of ray.io, or a Pod",
+          fmt::format("\"{}\" of \"{}\"", kind, version));
       return;
     }
     read_names(*metadata, row, mistakes);
-    if (!mistakes.empty()) return;
+    if (mistakes.empty()) refuse_twice(*metadata, kind, row, mistakes);
+    if (!mistakes.empty() || !row.mistakes.empty()) return;
     Pods pods;
-    const Run run = kueue     ? read_kueue(*spec, *status, row.job, pods, mistakes)
-                    : volcano ? read_volcano(*spec, *status, row.job, pods, mistakes)
-                              : read_batch(*spec, *status, row.job, pods, mistakes);
+    const Run run = (this->*read_kind)(*spec, *status, row.job, pods, mistakes);
     if (mistakes.empty()) take(run, pods, row);
   }
 
@@ -93,7 +192,8 @@ class Kubernetes final : public JsonTrace {
     job.partition = label.maybe_text("kueue.x-k8s.io/queue-name").value_or("");
   }
 
-  /// Kueue's conditions, and those of batch: {type, status, lastTransitionTime, reason}. Of one that is true; sets `reason`.
+  /// Kueue's conditions, and those of batch and Kubeflow: {type, status, lastTransitionTime, reason}. Of one that is true; sets
+  /// `reason`.
   std::optional<double> since(sim::JsonValue status, std::string_view type, sim::Mistakes& mistakes,
                               std::string* reason = nullptr) const {
     sim::ObjectReader in(status, mistakes);
@@ -106,15 +206,52 @@ class Kubernetes final : public JsonTrace {
     return std::nullopt;
   }
 
+  /// The first of these conditions that is true ends the run, and is its status.
+  void end_with(std::initializer_list<const char*> types, sim::JsonValue status, Run& run, TraceJob& job,
+                sim::Mistakes& mistakes) const {
+    for (const char* type : types) {
+      if (run.end_s) return;
+      run.end_s = since(status, type, mistakes);
+      if (run.end_s) job.status = type;
+    }
+  }
+
+  /// What Kueue has admitted counts before what was asked for: fewer pods (partial admission), or other resources.
+  struct Admitted {
+    std::optional<std::int64_t> pods;
+    std::optional<sim::JsonValue> usage;  ///< of all of them together
+  };
+
+  static std::map<std::string, Admitted> admitted_in(sim::JsonValue status, sim::Mistakes& mistakes) {
+    std::map<std::string, Admitted> sets;
+    const auto admission = sim::ObjectReader(status, mistakes).child("admission");
+    if (!admission || !admission->is_object()) return sets;
+    sim::ObjectReader in(*admission, mistakes);
+    for (const sim::JsonValue value : in.list("podSetAssignments")) {
+      sim::ObjectReader set(value, mistakes);
+      sets[set.text("name", "main")] = {.pods = set.maybe_integer("count", {.low = 0, .high = kGpuCounts.high}),
+                                        .usage = set.child("resourceUsage")};
+    }
+    return sets;
+  }
+
   Run read_kueue(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
     sim::ObjectReader in(spec, mistakes);
     job.partition = in.maybe_text("queueName").value_or("");
     if (const auto priority = in.maybe_integer("priority")) job.priority = static_cast<double>(*priority);
     if (const auto limit = in.maybe_number("maximumExecutionTimeSeconds", kDurations)) job.walltime_s = *limit;
+    const std::map<std::string, Admitted> admitted = admitted_in(status, mistakes);
     for (const sim::JsonValue value : in.list("podSets")) {
       sim::ObjectReader set(value, mistakes);
-      const auto count = set.integer("count", {.low = 0, .high = kGpuCounts.high}, 1);
-      if (const auto pod = set.required("template", "a pod's template")) add(*pod, static_cast<double>(count), pods, mistakes);
+      const auto found = admitted.find(set.text("name", "main"));
+      const Admitted of_set = found != admitted.end() ? found->second : Admitted{};
+      const auto asked = set.integer("count", {.low = 0, .high = kGpuCounts.high}, 1);
+      Pods these;
+      if (const auto pod = set.required("template", "a pod's template"))
+        add(*pod, static_cast<double>(of_set.pods.value_or(asked)), these, mistakes);
+      if (of_set.usage) these.asked.replace(*of_set.usage, mistakes);
+      pods.asked.add(these.asked, 1);
+      if (!these.gpu_type.empty()) pods.gpu_type = these.gpu_type;
     }
     if (since(status, "Requeued", mistakes)) ++evicted_;
     return {.start_s = since(status, "Admitted", mistakes), .end_s = since(status, "Finished", mistakes, &job.status)};
@@ -124,11 +261,7 @@ class Kubernetes final : public JsonTrace {
   Run read_volcano(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
     sim::ObjectReader in(spec, mistakes);
     job.partition = in.maybe_text("queue").value_or("");
-    for (const sim::JsonValue value : in.list("tasks")) {
-      sim::ObjectReader task(value, mistakes);
-      const auto count = task.integer("replicas", {.low = 0, .high = kGpuCounts.high}, 1);
-      if (const auto pod = task.required("template", "a pod's template")) add(*pod, static_cast<double>(count), pods, mistakes);
-    }
+    for (const sim::JsonValue value : in.list("tasks")) add_replicas(value, 1, pods, mistakes);
     sim::ObjectReader now(status, mistakes);
     Run run;
     int starts = 0;
@@ -148,69 +281,105 @@ class Kubernetes final : public JsonTrace {
     return run;
   }
 
-  Run read_batch(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) const {
+  /// No more pods run at once than are still to complete (its documentation, "Parallel execution for Jobs"). Where no number of
+  /// completions is given there are `parallelism` pods.
+  Run read_batch(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
     sim::ObjectReader in(spec, mistakes);
     if (const auto limit = in.maybe_number("activeDeadlineSeconds", kDurations)) job.walltime_s = *limit;
-    const auto count = in.integer("parallelism", {.low = 0, .high = kGpuCounts.high}, 1);
+    const sim::NumberRange range{.low = 0, .high = kGpuCounts.high};
+    const auto parallelism = in.integer("parallelism", range, 1);
+    const auto completions = null_or_none(in.child("completions")) ? std::nullopt : in.maybe_integer("completions", range);
+    const auto count = std::min(parallelism, completions.value_or(parallelism));
     if (const auto pod = in.required("template", "a pod's template")) add(*pod, static_cast<double>(count), pods, mistakes);
-    sim::ObjectReader now(status, mistakes);
-    Run run{.start_s = date(now.child("startTime"), mistakes), .end_s = {}};
-    for (const char* type : {"Complete", "Failed"}) {
-      if (run.end_s) continue;
-      run.end_s = since(status, type, mistakes);
-      if (run.end_s) job.status = type;
-    }
+    Run run{.start_s = date(sim::ObjectReader(status, mistakes).child("startTime"), mistakes), .end_s = {}};
+    end_with({"Complete", "Failed"}, status, run, job, mistakes);
     return run;
   }
 
-  /// `count` pods after one template. What a container is limited to is what it asks for where it says no more.
-  void add(sim::JsonValue pod, double count, Pods& pods, sim::Mistakes& mistakes) const {
+  /// pytorchReplicaSpecs, tfReplicaSpecs, mpiReplicaSpecs, ...: by the replicas' role.
+  Run read_kubeflow(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
+    for (const sim::JsonMember member : spec.members())
+      if (member.key.text().ends_with("ReplicaSpecs"))
+        for (const sim::JsonMember role : member.value.members()) add_replicas(role.value, 1, pods, mistakes);
+    const auto policy = sim::ObjectReader(spec, mistakes).child("runPolicy");
+    if (policy && policy->is_object()) {
+      sim::ObjectReader in(*policy, mistakes);
+      if (const auto limit = in.maybe_number("activeDeadlineSeconds", kDurations)) job.walltime_s = *limit;
+    }
+    sim::ObjectReader now(status, mistakes);
+    Run run{.start_s = date(now.child("startTime"), mistakes), .end_s = {}};
+    end_with({"Succeeded", "Failed"}, status, run, job, mistakes);
+    if (run.end_s && job.status == "Succeeded")
+      if (const auto completed = date(now.child("completionTime"), mistakes)) run.end_s = completed;
+    return run;
+  }
+
+  Run read_ray(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
+    sim::ObjectReader in(spec, mistakes);
+    if (const auto limit = in.maybe_number("activeDeadlineSeconds", kDurations)) job.walltime_s = *limit;
+    if (const auto cluster = in.required("rayClusterSpec", "the cluster that was made for the job")) {
+      sim::ObjectReader groups(*cluster, mistakes);
+      if (const auto head = groups.required("headGroupSpec", "an object with a pod's template"))
+        add_replicas(*head, 1, pods, mistakes);
+      for (const sim::JsonValue group : groups.list("workerGroupSpecs")) {
+        const auto hosts = sim::ObjectReader(group, mistakes).integer("numOfHosts", {.low = 1, .high = kGpuCounts.high}, 1);
+        add_replicas(group, static_cast<double>(hosts), pods, mistakes);
+      }
+    }
+    sim::ObjectReader now(status, mistakes);
+    job.status = now.maybe_text("jobStatus").value_or("");
+    return {.start_s = date(now.child("startTime"), mistakes), .end_s = date(now.child("endTime"), mistakes)};
+  }
+
+  /// From its start to the end of its last container.
+  Run read_pod(sim::JsonValue spec, sim::JsonValue status, TraceJob& job, Pods& pods, sim::Mistakes& mistakes) {
+    pods.asked.add(pod_request(spec, mistakes), 1);
+    read_gpu_type(spec, pods, mistakes);
+    if (sim::ObjectReader(spec, mistakes).maybe_text("nodeName")) job.nodes = 1;
+    sim::ObjectReader now(status, mistakes);
+    job.status = now.maybe_text("phase").value_or("");
+    Run run{.start_s = date(now.child("startTime"), mistakes), .end_s = {}};
+    if (job.status != "Succeeded" && job.status != "Failed") return run;
+    for (const sim::JsonValue value : now.list("containerStatuses")) {
+      const auto state = sim::ObjectReader(value, mistakes).child("state");
+      const auto ended = state && state->is_object() ? sim::ObjectReader(*state, mistakes).child("terminated") : std::nullopt;
+      if (!ended || !ended->is_object()) continue;
+      const auto end_s = date(sim::ObjectReader(*ended, mistakes).child("finishedAt"), mistakes);
+      if (end_s && (!run.end_s || *end_s > *run.end_s)) run.end_s = end_s;
+    }
+    ++pods_;
+    return run;
+  }
+
+  static bool null_or_none(const std::optional<sim::JsonValue>& value) { return !value || value->is_null(); }
+
+  /// `replicas` (1 where not given) pods of each of `of_each` after its `template`.
+  static void add_replicas(sim::JsonValue value, double of_each, Pods& pods, sim::Mistakes& mistakes) {
+    sim::ObjectReader in(value, mistakes);
+    const auto count = in.integer("replicas", {.low = 0, .high = kGpuCounts.high}, 1);
+    if (const auto pod = in.required("template", "a pod's template"))
+      add(*pod, static_cast<double>(count) * of_each, pods, mistakes);
+  }
+
+  /// `count` pods after one template.
+  static void add(sim::JsonValue pod, double count, Pods& pods, sim::Mistakes& mistakes) {
     sim::ObjectReader outer(pod, mistakes);
     const auto spec = outer.required("spec", "an object with containers");
-    if (!spec) return;
-    sim::ObjectReader in(*spec, mistakes);
-    for (const sim::JsonValue value : in.list("containers")) {
-      sim::ObjectReader container(value, mistakes);
-      const auto resources = container.child("resources");
-      if (!resources) continue;
-      sim::ObjectReader asked(*resources, mistakes);
-      const auto requests = asked.child("requests"), limits = asked.child("limits");
-      if (limits)
-        for (const sim::JsonMember one : limits->members())
-          if (!requests || !names(*requests, one.key.text())) add(one, count, pods, mistakes);
-      if (requests)
-        for (const sim::JsonMember one : requests->members()) add(one, count, pods, mistakes);
-    }
-    const auto nodes = in.child("nodeSelector");
+    if (!spec || !spec->is_object()) return;
+    pods.asked.add(pod_request(*spec, mistakes), count);
+    if (count > 0) read_gpu_type(*spec, pods, mistakes);
+  }
+
+  static void read_gpu_type(sim::JsonValue spec, Pods& pods, sim::Mistakes& mistakes) {
+    const auto nodes = sim::ObjectReader(spec, mistakes).child("nodeSelector");
     if (!nodes || !nodes->is_object()) return;
     sim::ObjectReader node(*nodes, mistakes);
     if (const auto product = node.maybe_text("nvidia.com/gpu.product")) pods.gpu_type = *product;
   }
 
-  static bool names(sim::JsonValue resources, std::string_view name) {
-    const auto members = resources.members();
-    return std::any_of(members.begin(), members.end(), [&](const sim::JsonMember& one) { return one.key.text() == name; });
-  }
-
-  static void add(const sim::JsonMember& resource, double count, Pods& pods, sim::Mistakes& mistakes) {
-    const std::string_view name = resource.key.text();
-    double* sum = name.ends_with("/gpu") ? &pods.gpus
-                  : name == "cpu"        ? &pods.cpus
-                  : name == "memory"     ? &pods.memory_bytes
-                                         : nullptr;
-    if (sum == nullptr) return;
-    const sim::JsonValue value = resource.value;
-    const auto amount = value.is_string()                          ? quantity(value.text())
-                        : value.is_number() && value.number() >= 0 ? std::optional(value.number())
-                                                                   : std::nullopt;
-    if (amount)
-      *sum += *amount * count;
-    else
-      value.refuse("a quantity like 2, 500m or 8Gi", mistakes);
-  }
-
   static void take(const Run& run, const Pods& pods, TraceRow& row) {
     TraceJob& job = row.job;
+    const PodGpus gpus = pods.asked.gpus();
     if (!run.start_s)
       row.refuse("status", "a job that was admitted and has started", "none");
     else if (!run.end_s)
@@ -219,14 +388,20 @@ class Kubernetes final : public JsonTrace {
       row.refuse("status", "a start not before creationTimestamp", fmt::format("{} s before", job.submit_s - *run.start_s));
     else if (!kDurations.contains(*run.end_s - *run.start_s))
       row.refuse("status", "an end after the start", fmt::format("{} s", *run.end_s - *run.start_s));
-    else if (!kGpuCounts.contains(pods.gpus) || pods.gpus != std::floor(pods.gpus))
-      row.refuse("spec", "containers that ask for GPUs (.../gpu)", fmt::format("{}", pods.gpus));
+    else if (!kGpuCounts.contains(gpus.places) || gpus.places != std::floor(gpus.places))
+      row.refuse("spec",
+                 "pods that ask for whole GPUs (nvidia.com/gpu, amd.com/gpu, another name/gpu) or slices (nvidia.com/mig-...)",
+                 pods.asked.devices());
     if (!row.mistakes.empty()) return;
+    if (kDates.contains(*run.start_s)) job.start_s = *run.start_s;
     job.duration_s = *run.end_s - *run.start_s;
-    job.gpus = pods.gpus;
+    job.gpus = gpus.places;
+    if (gpus.fraction < 1) job.gpu_fraction = gpus.fraction;
+    if (gpus.mixed)
+      row.repairs.push_back({"gpus", "GPUs or slices of one size: read as parts of equal size", pods.asked.devices()});
     job.gpu_type = pods.gpu_type;
-    if (pods.cpus > 0 && kCpuCounts.contains(pods.cpus)) job.cpus = pods.cpus;
-    if (pods.memory_bytes > 0 && kMemoryBytes.contains(pods.memory_bytes)) job.memory_bytes = pods.memory_bytes;
+    if (const double cpus = pods.asked.of("cpu"); cpus > 0 && kCpuCounts.contains(cpus)) job.cpus = cpus;
+    if (const double bytes = pods.asked.of("memory"); bytes > 0 && kMemoryBytes.contains(bytes)) job.memory_bytes = bytes;
     if (is_given(job.walltime_s) && job.duration_s > job.walltime_s) {  // pods may have some seconds more to end in
       row.repairs.push_back(
           {"walltime_s", "a limit of at least the time run: the time run is believed", fmt::format("{}", job.walltime_s)});
@@ -234,7 +409,9 @@ class Kubernetes final : public JsonTrace {
     }
   }
 
-  std::int64_t evicted_ = 0;
+  std::string kind_, version_;                   ///< of items that do not say
+  std::set<std::string> listed_, of_workloads_;  ///< jobs of the list, Pods not among them; owners of its Workloads
+  std::int64_t evicted_ = 0, pods_ = 0;
 };
 
 }  // namespace
