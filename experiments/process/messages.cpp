@@ -134,7 +134,8 @@ void write_configuration(const sim::Configuration& configuration, const sim::Clu
   out.open('{').key("groups").open('[');
   for (const sim::Group& group : configuration.groups) {
     out.open('{').key("pool").text(cluster.pools[static_cast<std::size_t>(group.pool)].name);
-    out.key("workers").number(group.workers).key("batch_per_worker").number(group.batch_per_worker).close('}');
+    out.key("workers").number(group.workers).key("batch_per_worker").number(group.batch_per_worker);
+    out.maybe_number("nodes", group.nodes, 0).close('}');
   }
   out.close(']').maybe_number("learning_rate", configuration.learning_rate, 0);
   out.maybe_number("power_limit_w", configuration.power_limit_w, 0);

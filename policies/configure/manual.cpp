@@ -107,6 +107,7 @@ sim::Configuration ManualRules::configuration(const sim::Job& job, const sim::Cl
   const auto ask = [&] { return PoolQuestion{job, cluster, costs, belief, batch}; };
   const auto chosen_pool = [&] {
     if (job.pool >= 0) return job.pool;
+    if (!job.pools.empty()) return job.pools.front().pool;
     return set.pool ? *set.pool : habitual_pool(ask(), set.pool_habit);
   };
   int pool = chosen_pool();

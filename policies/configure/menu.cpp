@@ -143,16 +143,21 @@ std::vector<sim::Configuration> configuration_grid(const sim::Job& job, const si
     batches.push_back(job.batch_size);
   else
     for (int j = -kBatchDoublings; j <= kBatchDoublings; ++j) batches.push_back(published * std::exp2(j));
+  const auto may_use = [&job](int pool) {
+    const auto is_named = [pool](const sim::PoolSpeed& named) { return named.pool == pool; };
+    if (!job.pools.empty()) return std::any_of(job.pools.begin(), job.pools.end(), is_named);
+    return job.pool < 0 || job.pool == pool;
+  };
   std::vector<sim::Configuration> grid;
   if (const workloads::MeasuredSteps* measured = belief.profiles().of(*job.profile).measured.get()) {
     for (const auto& setting : measured->settings(job.batch_size, job.pool))
-      if (setting.workers <= most_workers(job, cluster, setting.pool))
+      if (may_use(setting.pool) && setting.workers <= most_workers(job, cluster, setting.pool))
         for (sim::Configuration& c : split_batch(job, setting.pool, setting.workers, job.batch_size))
           grid.push_back(std::move(c));
     return grid;
   }
   for (int pool = 0; pool < static_cast<int>(cluster.pools.size()); ++pool) {
-    if (job.pool >= 0 && job.pool != pool) continue;
+    if (!may_use(pool)) continue;
     const long most = most_workers(job, cluster, pool);
     for (long workers = 1; workers <= most; workers *= 2)
       for (const double batch : batches)

@@ -34,22 +34,35 @@ std::vector<int> shares_of(const sim::QueueView& view, const sim::QueueJob& job)
 
 }  // namespace
 
-/// `devices` were planned to be held from one date to another. Later than that, the plan has been wrong from there on.
-void DeadlineAdmission::let_go_early(std::size_t pool, double from_s, double to_s, int devices) {
-  if (!in_time_ || to_s < from_s) replan_ = true;
+/// They were planned to be held then. Later than that, the plan has been wrong from there on.
+void DeadlineAdmission::let_go_early(std::size_t pool, const Booking& held) {
+  if (!in_time_ || held.end_s < held.start_s) replan_ = true;
   if (replan_) return;
-  plan_.available[pool].add(from_s, to_s, devices);
-  plan_.gained_until_s[pool] = std::max(plan_.gained_until_s[pool], to_s);
-  plan_.full_until_s[pool] = from_s;
+  plan_.available[pool].add(held, 1);
+  plan_.gained_until_s[pool] = std::max(plan_.gained_until_s[pool], held.end_s);
+  plan_.full_until_s[pool] = held.start_s;
   early_ = true;
+}
+
+/// Null while devices are counted.
+const sim::Nodes* DeadlineAdmission::nodes_of(const sim::QueueView& view, std::size_t pool) const {
+  return by_node_ ? &view.nodes[pool] : nullptr;
+}
+
+/// What the job holds of one of its groups, from one date to another.
+Booking DeadlineAdmission::held_of(const Known& job, std::size_t group, double from_s, double to_s) const {
+  Booking held{.start_s = from_s, .end_s = to_s, .devices = job.held[group].workers};
+  if (group < job.nodes.size()) held.nodes = job.nodes[group];
+  return held;
 }
 
 void DeadlineAdmission::leave(const sim::QueueView& view, sim::JobSlot slot) {
   admitted_.remove(slot);
   rest_.remove(slot);
+  const Known& job = known_[slot];
   if (holding_.contains(slot) && holding_.key_of(slot) != view.now_s)
-    for (const sim::Group& group : known_[slot].held)
-      let_go_early(static_cast<std::size_t>(group.pool), view.now_s, holding_.key_of(slot), group.workers);
+    for (std::size_t g = 0; g < job.held.size(); ++g)
+      let_go_early(static_cast<std::size_t>(job.held[g].pool), held_of(job, g, view.now_s, holding_.key_of(slot)));
   holding_.remove(slot);
   known_[slot] = {};
 }
@@ -59,10 +72,8 @@ void DeadlineAdmission::join(const sim::QueueView& view, sim::JobSlot slot) {
   known_[slot] = {.submit_s = job.job.submit_s, .deadline_s = job.job.deadline_s};
   for (const int entry : shares_of(view, job)) {
     const sim::Group& group = configuration_of(job, entry).groups.front();
-    known_[slot].shares.push_back({.entry = entry,
-                                   .pool = static_cast<std::size_t>(group.pool),
-                                   .devices = group.workers,
-                                   .need_s = durations_.remaining_s(view, slot, entry)});
+    by_node_ = by_node_ || (group.nodes > 0 && view.held != nullptr);
+    known_[slot].shares.push_back({.entry = entry, .group = group, .need_s = durations_.remaining_s(view, slot, entry)});
   }
   const bool came_back = job.service.device_s > 0;
   if (!job.job.has_deadline())
@@ -79,6 +90,7 @@ void DeadlineAdmission::holds(const sim::QueueView& view, sim::JobSlot slot) {
   if (!lets_go && known_[slot].held_since_s == job.service.held_since_s) return;
   leave(view, slot);
   known_[slot] = {.held = configuration_of(job, job.service.entry).groups, .held_since_s = job.service.held_since_s};
+  if (by_node_) known_[slot].nodes = sim::held_layout(view, slot);
   const double end_s = lets_go ? job.service.lets_go_at_s : end_of(view.now_s, durations_.remaining_s(view, slot));
   holding_.put(slot, end_s, job.number);
   replan_ = true;
@@ -89,14 +101,16 @@ void DeadlineAdmission::give_up(const sim::QueueView& view, sim::JobSlot slot) {
   const auto planned =
       std::find_if(plan_.starts.begin(), plan_.starts.end(), [slot](const auto& start) { return start.first == slot; });
   if (planned == plan_.starts.end()) return;
-  const Reservation& reservation = planned->second;
-  let_go_early(reservation.pool, std::max(view.now_s, reservation.start_s), reservation.end_s, reservation.devices);
+  Booking booked = planned->second.booked;
+  booked.start_s = std::max(view.now_s, booked.start_s);
+  let_go_early(planned->second.pool, booked);
   plan_.starts.erase(planned);
 }
 
 void DeadlineAdmission::read(const sim::QueueView& view) {
   if (known_.size() < view.jobs.size()) known_.resize(view.jobs.size());
   newcomers_.clear();
+  const bool was_by_node = by_node_;
   for (const std::span<const sim::JobSlot> slots : {view.queued, view.started, view.changed}) {
     for (const sim::JobSlot slot : slots) {
       const sim::JobState state = view.jobs[slot].service.state;
@@ -113,20 +127,23 @@ void DeadlineAdmission::read(const sim::QueueView& view) {
     if (admitted_.contains(slot)) give_up(view, slot);
     leave(view, slot);
   }
+  if (by_node_ == was_by_node) return;
+  for (const OrderedQueue::Item& item : holding_) known_[item.slot].nodes = sim::held_layout(view, item.slot);
+  replan_ = true;
 }
 
 /// Are those devices free that the plan says? One that never starts somebody was made while nodes were away: as many devices may
 /// be free as it says, and others come back since.
 bool DeadlineAdmission::as_planned(const sim::QueueView& view) {
   if (plan_.available.size() != view.free_devices.size()) return false;
-  const auto never = [](const auto& planned) { return planned.second.start_s == sim::kNever; };
+  const auto never = [](const auto& planned) { return planned.second.booked.start_s == sim::kNever; };
   if (std::any_of(plan_.starts.begin(), plan_.starts.end(), never)) return false;
-  std::vector<int> free(view.free_devices.begin(), view.free_devices.end());
+  std::vector<std::vector<const Booking*>> due(view.free_devices.size());
   for (const auto& [slot, reservation] : plan_.starts)
-    if (reservation.start_s <= view.now_s) free[reservation.pool] -= reservation.devices;
-  for (std::size_t p = 0; p < free.size(); ++p) {
+    if (reservation.booked.start_s <= view.now_s) due[reservation.pool].push_back(&reservation.booked);
+  for (std::size_t p = 0; p < due.size(); ++p) {
     plan_.available[p].advance(view.now_s);
-    if (plan_.available[p].free_now() != free[p]) return false;
+    if (!plan_.available[p].is_free_now(view.free_devices[p], nodes_of(view, p), due[p])) return false;
   }
   return true;
 }
@@ -138,17 +155,16 @@ std::optional<DeadlineAdmission::Reservation> DeadlineAdmission::reserve(double 
   bool in_time = false;
   for (const Share& share : job.shares) {
     // A plan only takes: what is full stays full.
-    double& full_until_s = plan.full_until_s[share.pool];
-    full_until_s = plan.available[share.pool].earliest(std::max(now_s, full_until_s), {.for_s = 0, .devices = 1});
-    const double start_s = plan.available[share.pool].earliest(full_until_s, {.for_s = share.need_s, .devices = share.devices});
-    const double end_s = end_of(start_s, share.need_s);
-    in_time = end_s - job.submit_s <= job.deadline_s;
-    if (in_time || reservation.entry < 0 || end_s < reservation.end_s)
-      reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry, .pool = share.pool, .devices = share.devices};
+    double& full_until_s = plan.full_until_s[share.pool()];
+    full_until_s = plan.available[share.pool()].first_free_s(std::max(now_s, full_until_s));
+    Booking found = plan.available[share.pool()].find(full_until_s, share.need_s, share.group);
+    in_time = found.end_s - job.submit_s <= job.deadline_s;
+    if (in_time || reservation.entry < 0 || found.end_s < reservation.booked.end_s)
+      reservation = {.booked = std::move(found), .entry = share.entry, .pool = share.pool()};
     if (in_time) break;
   }
   if (!in_time && !late_allowed) return std::nullopt;
-  plan.available[reservation.pool].add(reservation.start_s, reservation.end_s, -reservation.devices);
+  plan.available[reservation.pool].add(reservation.booked, -1);
   return reservation;
 }
 
@@ -158,12 +174,14 @@ DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) cons
   plan.available.resize(view.free_devices.size());
   plan.full_until_s.assign(view.free_devices.size(), view.now_s);
   plan.gained_until_s.assign(view.free_devices.size(), -sim::kNever);
-  for (std::size_t p = 0; p < plan.available.size(); ++p) plan.available[p].reset(view.now_s, view.free_devices[p]);
+  for (std::size_t p = 0; p < plan.available.size(); ++p)
+    plan.available[p].reset(view.now_s, view.free_devices[p], nodes_of(view, p));
   for (const OrderedQueue::Item& item : holding_) {
     const double end_s = expected_end(view.now_s, item.key);
     if (end_s == sim::kNever) break;
-    for (const sim::Group& group : known_[item.slot].held)
-      plan.available[static_cast<std::size_t>(group.pool)].add(end_s, sim::kNever, group.workers);
+    const Known& job = known_[item.slot];
+    for (std::size_t g = 0; g < job.held.size(); ++g)
+      plan.available[static_cast<std::size_t>(job.held[g].pool)].add(held_of(job, g, end_s, sim::kNever), 1);
   }
   return plan;
 }
@@ -171,8 +189,7 @@ DeadlineAdmission::Plan DeadlineAdmission::held(const sim::QueueView& view) cons
 /// The reservations that there are, on what jobs hold by now.
 DeadlineAdmission::Plan DeadlineAdmission::kept(const sim::QueueView& view) const {
   Plan plan = held(view);
-  for (const auto& [slot, reservation] : plan_.starts)
-    plan.available[reservation.pool].add(reservation.start_s, reservation.end_s, -reservation.devices);
+  for (const auto& [slot, reservation] : plan_.starts) plan.available[reservation.pool].add(reservation.booked, -1);
   plan.starts = plan_.starts;
   return plan;
 }
@@ -194,21 +211,20 @@ std::optional<DeadlineAdmission::Plan> DeadlineAdmission::plan(const sim::QueueV
 void DeadlineAdmission::move_up(double now_s) {
   std::vector<double> moved_until_s(plan_.available.size(), -sim::kNever);
   for (auto& [slot, reservation] : plan_.starts) {
-    if (reservation.start_s <= now_s) continue;
+    if (reservation.booked.start_s <= now_s) continue;
     const Known& job = known_[slot];
     for (const Share& share : job.shares) {
       const bool own = share.entry == reservation.entry;
-      const double gained_s = std::max(plan_.gained_until_s[share.pool], moved_until_s[share.pool]);
-      Availability& available = plan_.available[share.pool];
-      const double start_s = available.earliest(
-          now_s, {.for_s = share.need_s, .devices = share.devices, .has_from_s = own ? reservation.start_s : sim::kNever},
-          own ? std::min(reservation.start_s, gained_s) : gained_s);
-      const double end_s = start_s == sim::kNever ? sim::kNever : end_of(start_s, share.need_s);
-      if (end_s - job.submit_s <= job.deadline_s) {
-        plan_.available[reservation.pool].add(reservation.start_s, reservation.end_s, reservation.devices);
-        moved_until_s[reservation.pool] = std::max(moved_until_s[reservation.pool], reservation.end_s);
-        reservation = {.start_s = start_s, .end_s = end_s, .entry = share.entry, .pool = share.pool, .devices = share.devices};
-        available.add(start_s, end_s, -share.devices);
+      const double gained_s = std::max(plan_.gained_until_s[share.pool()], moved_until_s[share.pool()]);
+      PoolAvailability& available = plan_.available[share.pool()];
+      Booking found =
+          available.find(now_s, share.need_s, share.group, own ? std::min(reservation.booked.start_s, gained_s) : gained_s,
+                         own ? &reservation.booked : nullptr);
+      if (found.end_s - job.submit_s <= job.deadline_s) {
+        plan_.available[reservation.pool].add(reservation.booked, 1);
+        moved_until_s[reservation.pool] = std::max(moved_until_s[reservation.pool], reservation.booked.end_s);
+        reservation = {.booked = std::move(found), .entry = share.entry, .pool = share.pool()};
+        available.add(reservation.booked, -1);
         break;
       }
       if (own) break;
@@ -247,9 +263,9 @@ std::optional<DeadlineAdmission::Plan> DeadlineAdmission::with_others_moved(cons
   std::optional<Reservation> own;
   for (std::size_t s = plan.starts.size(); !own && s-- > static_cast<std::size_t>(later);) {
     const Reservation& other = plan.starts[s].second;
-    if (other.start_s <= view.now_s || other.start_s >= deadline_s) continue;
-    plan.available[other.pool].add(other.start_s, other.end_s, other.devices);
-    plan.full_until_s[other.pool] = std::min(plan.full_until_s[other.pool], other.start_s);
+    if (other.booked.start_s <= view.now_s || other.booked.start_s >= deadline_s) continue;
+    plan.available[other.pool].add(other.booked, 1);
+    plan.full_until_s[other.pool] = std::min(plan.full_until_s[other.pool], other.booked.start_s);
     moved.push_back(s);
     own = reserve(view.now_s, plan, job, false);
   }
@@ -274,36 +290,44 @@ bool DeadlineAdmission::admits(const sim::QueueView& view, sim::JobSlot newcomer
   return in_time_ = true;
 }
 
-/// On all of its pools, of which the plan knows the first.
-bool DeadlineAdmission::is_free_now(const sim::QueueJob& job, int entry) const {
-  const std::vector<sim::Group>& groups = configuration_of(job, entry).groups;
-  return std::all_of(groups.begin(), groups.end(),
-                     [&](const sim::Group& group) { return group.workers <= free_[static_cast<std::size_t>(group.pool)]; });
+/// Takes its devices on all of its pools, of which the plan knows the first, if they are free.
+bool DeadlineAdmission::take(const sim::QueueJob& job, const Reservation& reservation, sim::Start& start) {
+  const sim::Configuration& wanted = configuration_of(job, reservation.entry);
+  if (!free_.fits(wanted)) return false;
+  const auto pool = static_cast<sim::PoolId>(reservation.pool);
+  const std::vector<sim::NodeShare>& nodes = reservation.booked.nodes;
+  if (nodes.empty() || wanted.groups.size() > 1 || wanted.share.is_part()) return free_.take(wanted, parameters_.placement);
+  const auto is_free = [&](const sim::NodeShare& share) { return free_.nodes(pool).free_on(share.node) >= share.devices; };
+  if (!std::ranges::all_of(nodes, is_free)) return false;
+  free_.take(pool, nodes);
+  start.nodes = {nodes};
+  return true;
 }
 
-void DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
+/// False when its devices are not free.
+bool DeadlineAdmission::start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation,
                               sim::QueueAnswer& answer) {
   const sim::QueueJob& job = view.jobs[slot];
-  const std::vector<sim::Group>& groups = configuration_of(job, reservation.entry).groups;
-  for (const sim::Group& group : groups) free_[static_cast<std::size_t>(group.pool)] -= group.workers;
-  answer.starts.push_back({.job = slot, .entry = reservation.entry, .placement = parameters_.placement});
+  sim::Start start{.job = slot, .entry = reservation.entry, .placement = parameters_.placement};
+  if (!take(job, reservation, start)) return false;
   admitted_.remove(slot);
   rest_.remove(slot);
-  known_[slot] = {.held = groups, .held_since_s = view.now_s};
-  holding_.put(slot, reservation.end_s, job.number);
+  known_[slot] = {.held = configuration_of(job, reservation.entry).groups, .held_since_s = view.now_s};
+  if (by_node_) known_[slot].nodes = start.nodes.empty() ? free_.taken() : start.nodes;
+  holding_.put(slot, reservation.booked.end_s, job.number);
+  answer.starts.push_back(std::move(start));
+  return true;
 }
 
 void DeadlineAdmission::start_due(const sim::QueueView& view, sim::QueueAnswer& answer) {
   double next_s = sim::kNever;
   std::size_t kept = 0;
-  for (const auto& planned : plan_.starts) {
-    const auto& [slot, reservation] = planned;
-    if (reservation.start_s <= view.now_s && is_free_now(view.jobs[slot], reservation.entry)) {
-      start(view, slot, reservation, answer);
-      continue;
-    }
-    if (reservation.start_s > view.now_s) next_s = std::min(next_s, reservation.start_s);
-    plan_.starts[kept++] = planned;
+  for (auto& planned : plan_.starts) {
+    const double start_s = planned.second.booked.start_s;
+    if (start_s <= view.now_s && start(view, planned.first, planned.second, answer)) continue;
+    if (start_s > view.now_s) next_s = std::min(next_s, start_s);
+    if (&plan_.starts[kept] != &planned) plan_.starts[kept] = std::move(planned);
+    ++kept;
   }
   plan_.starts.resize(kept);
   if (next_s != sim::kNever && (next_s < wake_at_s_ || wake_at_s_ <= view.now_s)) answer.wake_at_s = wake_at_s_ = next_s;
@@ -316,17 +340,12 @@ void DeadlineAdmission::start_rest(const sim::QueueView& view, sim::QueueAnswer&
     const sim::QueueJob& job = view.jobs[slot];
     const int entry = job.first_fitting_entry;
     const sim::Group& group = configuration_of(job, entry).groups.front();
-    Availability& available = plan_.available[static_cast<std::size_t>(group.pool)];
-    const double need_s = durations_.remaining_s(view, slot, entry);
-    if (available.earliest(view.now_s, {.for_s = need_s, .devices = group.workers}) > view.now_s || !is_free_now(job, entry))
-      break;
-    const Reservation now{.start_s = view.now_s,
-                          .end_s = end_of(view.now_s, need_s),
+    PoolAvailability& available = plan_.available[static_cast<std::size_t>(group.pool)];
+    const Reservation now{.booked = available.find(view.now_s, durations_.remaining_s(view, slot, entry), group),
                           .entry = entry,
-                          .pool = static_cast<std::size_t>(group.pool),
-                          .devices = group.workers};
-    available.add(now.start_s, now.end_s, -group.workers);
-    start(view, slot, now, answer);
+                          .pool = static_cast<std::size_t>(group.pool)};
+    if (now.booked.start_s > view.now_s || !start(view, slot, now, answer)) break;
+    available.add(now.booked, -1);
   }
 }
 
@@ -348,7 +367,7 @@ void DeadlineAdmission::decide(const sim::QueueView& view, sim::QueueAnswer& ans
     admitted_.remove(slot);
     answer.rejects.push_back(slot);
   }
-  free_.assign(view.free_devices.begin(), view.free_devices.end());
+  free_.reset_whole(view, by_node_);
   start_due(view, answer);
   start_rest(view, answer);
   if (!plan_.starts.empty())

@@ -13,6 +13,7 @@
 #include "policies/queue/durations.hpp"
 #include "policies/queue/ordered_queue.hpp"
 #include "policies/queue/planned_devices.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -29,37 +30,38 @@ class DeadlineAdmission final : public sim::Queue {
 
  private:
   struct Reservation {
-    double start_s = sim::kNever;
-    double end_s = sim::kNever;
+    Booking booked = {};
     int entry = -1;
     std::size_t pool = 0;
-    int devices = 0;
   };
   using Starts = std::vector<std::pair<sim::JobSlot, Reservation>>;
   struct Plan {
-    std::vector<Availability> available;  // by pool
-    std::vector<double> full_until_s;     // by pool: nothing is free before
-    std::vector<double> gained_until_s;   // by pool: what has become free early is so until then
-    Starts starts;                        // of the admitted jobs, by deadline
+    std::vector<PoolAvailability> available;  // by pool
+    std::vector<double> full_until_s;         // by pool: nothing is free before
+    std::vector<double> gained_until_s;       // by pool: what has become free early is so until then
+    Starts starts;                            // of the admitted jobs, by deadline
   };
   /// An entry of a menu. What a waiting job needs does not change.
   struct Share {
     int entry = -1;
-    std::size_t pool = 0;
-    int devices = 0;
+    sim::Group group = {};
     double need_s = 0;
+    std::size_t pool() const { return static_cast<std::size_t>(group.pool); }
   };
   struct Known {
     double submit_s = 0, deadline_s = sim::kNever;  ///< of the job: plans go through hundreds of jobs, whose views lie far apart
     std::vector<Share> shares;                      ///< while it waits: fewest devices first
     std::vector<sim::Group> held;                   ///< while it holds devices
+    sim::Layout nodes;                              ///< by node: where those are, for each group
     double held_since_s = sim::kNever;
   };
   void read(const sim::QueueView& view);
   void join(const sim::QueueView& view, sim::JobSlot slot);
   void holds(const sim::QueueView& view, sim::JobSlot slot);
   void leave(const sim::QueueView& view, sim::JobSlot slot);
-  void let_go_early(std::size_t pool, double from_s, double to_s, int devices);
+  void let_go_early(std::size_t pool, const Booking& held);
+  const sim::Nodes* nodes_of(const sim::QueueView& view, std::size_t pool) const;
+  Booking held_of(const Known& job, std::size_t group, double from_s, double to_s) const;
   void give_up(const sim::QueueView& view, sim::JobSlot slot);
   bool as_planned(const sim::QueueView& view);
   Plan held(const sim::QueueView& view) const;
@@ -71,8 +73,8 @@ class DeadlineAdmission final : public sim::Queue {
   std::optional<Plan> with_others_moved(const sim::QueueView& view, sim::JobSlot newcomer) const;
   bool admits(const sim::QueueView& view, sim::JobSlot newcomer);
   bool fits_as_it_is(const sim::QueueView& view, sim::JobSlot slot);
-  bool is_free_now(const sim::QueueJob& job, int entry) const;
-  void start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
+  bool take(const sim::QueueJob& job, const Reservation& reservation, sim::Start& start);
+  bool start(const sim::QueueView& view, sim::JobSlot slot, const Reservation& reservation, sim::QueueAnswer& answer);
   void start_due(const sim::QueueView& view, sim::QueueAnswer& answer);
   void start_rest(const sim::QueueView& view, sim::QueueAnswer& answer);
 
@@ -83,7 +85,8 @@ class DeadlineAdmission final : public sim::Queue {
   OrderedQueue holding_;      // by the date at which they are expected to let go
   std::vector<Known> known_;  // by slot
   std::vector<sim::JobSlot> newcomers_;
-  std::vector<int> free_;  // by pool, less what this answer has given away
+  sim::FreeDevices free_;  // less what this answer has given away
+  bool by_node_ = false;   // some job has needed a number of nodes: plans then say which
   Plan plan_;
   bool replan_ = true;
   bool early_ = false;    // something was let go before its time since the reservations last looked for it

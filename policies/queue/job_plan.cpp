@@ -14,6 +14,14 @@ std::vector<int> pool_sizes(const sim::Cluster& cluster) {
   return sizes;
 }
 
+std::vector<int> entries_to_start(const sim::Cluster& cluster, const sim::QueueJob& job) {
+  std::vector<int> entries{job.first_fitting_entry};
+  if (job.job.pools.size() < 2 || job.job.work != sim::Work::rigid) return entries;
+  for (int entry = job.first_fitting_entry + 1; entry < static_cast<int>(job.menu.ranked.size()); ++entry)
+    if (sim::could_ever_fit(cluster, configuration_of(job, entry))) entries.push_back(entry);
+  return entries;
+}
+
 void JobPlan::release(sim::JobSlot slot) {
   Entry& entry = entries_[slot];
   for (const sim::Group& group : entry.groups) left_[static_cast<std::size_t>(group.pool)] += group.workers;
@@ -27,7 +35,10 @@ void JobPlan::set(const sim::QueueView& view, sim::JobSlot slot, int planned) {
   Entry& entry = entries_[slot];
   entry.planned = planned;
   if (planned >= 0) entry.groups = configuration_of(job, planned).groups;
-  for (const sim::Group& group : entry.groups) left_[static_cast<std::size_t>(group.pool)] -= group.workers;
+  for (const sim::Group& group : entry.groups) {
+    left_[static_cast<std::size_t>(group.pool)] -= group.workers;
+    by_node_ = by_node_ || group.nodes > 0;
+  }
   (planned >= 0 ? unplanned_ : planned_).remove(slot);
   (planned >= 0 ? planned_ : unplanned_).put(slot, 0, job.number);
   open_.put(slot, 0, job.number);
@@ -85,14 +96,9 @@ bool JobPlan::settle(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAn
   switch (job.service.state) {
     case sim::JobState::queued: {
       if (entry.planned < 0) return true;
-      const auto room = [this](const sim::Group& group) -> int& { return free_[static_cast<std::size_t>(group.pool)]; };
-      for (const sim::Group& group : entry.groups) room(group) -= group.workers;
-      if (std::all_of(entry.groups.begin(), entry.groups.end(), [&](const sim::Group& g) { return room(g) >= 0; })) {
-        answer.starts.push_back({.job = slot, .entry = entry.planned});
-        return true;
-      }
-      for (const sim::Group& group : entry.groups) room(group) += group.workers;
-      return false;
+      if (!free_.take(configuration_of(job, entry.planned), sim::Placement::consolidated)) return false;
+      answer.starts.push_back({.job = slot, .entry = entry.planned});
+      return true;
     }
     case sim::JobState::starting:
       return job.service.entry == entry.planned;
@@ -109,7 +115,7 @@ bool JobPlan::settle(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAn
 }
 
 void JobPlan::act(const sim::QueueView& view, sim::QueueAnswer& answer) {
-  free_.assign(view.free_devices.begin(), view.free_devices.end());
+  free_.reset_whole(view, by_node_ && !open_.empty());
   std::vector<sim::JobSlot> there;
   for (const OrderedQueue::Item& item : open_)
     if (settle(view, item.slot, answer)) there.push_back(item.slot);

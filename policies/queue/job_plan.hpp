@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policies/queue/ordered_queue.hpp"
-#include "sim/replay/decisions.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -42,11 +42,16 @@ class JobPlan {
   std::vector<Entry> entries_;  // by slot
   OrderedQueue planned_, unplanned_;
   OrderedQueue open_;      // whose plan is not what they do
-  std::vector<int> free_;  // of this decision
+  sim::FreeDevices free_;  // of this decision
+  bool by_node_ = false;   // some job has been planned on a number of nodes
 };
 
 /// Devices of each pool.
 std::vector<int> pool_sizes(const sim::Cluster& cluster);
+
+/// The entries with which a waiting job may start where the scheduler chooses: the first that could ever fit; of a rigid job that
+/// names several pools each that could, in the job's order.
+std::vector<int> entries_to_start(const sim::Cluster& cluster, const sim::QueueJob& job);
 
 // What the disciplines that choose among a job's menu entries make of it.
 

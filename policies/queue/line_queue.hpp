@@ -1,7 +1,9 @@
 // What line-shaped disciplines have in common: each pool has a line in the discipline's order. The first job waits for the
 // devices of the first entry of its menu that ever fits. Strict: nobody overtakes it; fit-first: whoever fits may, in the same
 // order, but not on devices that running jobs let go of for somebody before it. A preemptive discipline says which running jobs a
-// waiting one may take devices from: those that come last in its order go first, and only as many as are needed.
+// waiting one may take devices from: those that come last in its order go first, and only as many as are needed. A rigid job that
+// names several pools waits in the line of the first, and starts in another where devices are left over (in strict lines: where
+// nobody waits); not where one line is for all pools.
 #pragma once
 
 #include <set>
@@ -113,7 +115,7 @@ class LineQueue : public sim::Queue {
   struct Line {
     WaitingJobs waiting;
     OrderedQueue running = {};
-    int coming = 0;                               ///< devices that preempted jobs hold until their checkpoints end
+    std::vector<sim::JobSlot> coming = {};        ///< preempted jobs on whole devices, until their checkpoints end
     std::vector<sim::JobSlot> parts_coming = {};  ///< preempted jobs on parts of devices
   };
   static constexpr std::uint64_t kUnset = ~std::uint64_t{0};
@@ -137,29 +139,41 @@ class LineQueue : public sim::Queue {
   void leave(sim::JobSlot slot);
   void let_go(sim::JobSlot slot);
   void serve(Line& line, const sim::QueueView& view, sim::QueueAnswer& answer);
-  void start(const sim::QueueView& view, sim::JobSlot slot, sim::QueueAnswer& answer);
+  void start(const sim::QueueView& view, sim::JobSlot slot, int entry, sim::QueueAnswer& answer);
+  bool start_elsewhere(const sim::QueueView& view, sim::JobSlot slot, bool only_empty_lines, sim::QueueAnswer& answer);
   bool has_nodes(const sim::QueueView& view, const sim::QueueJob& job, const sim::Configuration& wanted);
   void take_nodes(const sim::QueueView& view, const sim::Configuration& wanted);
   sim::FreeDevices free_soon(const Line& line, sim::PoolId pool, const sim::QueueView& view) const;
   void spare(const sim::Configuration& wanted, const sim::FreeDevices& without, const sim::QueueView& view,
              sim::FreeDevices free);
   void preempt_for(const Item& head, Line& line, sim::FreeDevices& soon, const sim::QueueView& view);
-  void spare_unneeded(Line& line, int owed, const sim::QueueView& view);
+  void keep_for(sim::JobSlot slot, const Line& line, const sim::QueueView& view);
+  bool find_room_without(sim::JobSlot victim, const Line& line, const sim::QueueView& view);
+  void spare_unneeded(Line& line, const sim::QueueView& view);
   void stop_victims(sim::QueueAnswer& answer);
-  int keep_for(const sim::Configuration& wanted, sim::FreeDevices soon);
+  void keep_for_parts(const sim::Configuration& wanted, const Line& line, sim::FreeDevices soon, const sim::QueueView& view);
   void seat_the_moved();
 
   LineOptions options_;
   std::vector<Line> lines_;        // by pool
   std::vector<int> line_of_slot_;  // by slot: whose line it is in
-  std::vector<int> leaving_;       // by slot: devices that it will let go because it was preempted
   std::vector<Seat> seats_;        // by slot
   std::uint64_t services_ = 0, runs_ = 0, backs_ = 0, fronts_ = 0;
-  std::vector<sim::JobSlot> moved_;  // in this decision
+  std::vector<sim::JobSlot> moved_;    // in this decision
+  OrderedQueue several_pools_;         // waiting rigid jobs that name several pools
+  std::vector<sim::JobSlot> awaited_;  // in this decision: those for which others are stopped, or devices kept
   sim::FreeDevices free_;
-  std::vector<sim::Nodes> nodes_;           // by pool, once this decision has started something; only with fewest_nodes
-  std::vector<sim::JobSlot> victims_;       // of one waiting job
-  std::vector<Item> stopped_;               // of a line in this decision
+  bool by_node_ = false;               // some job has needed a number of nodes
+  bool kept_by_node_ = false;          // in this decision: what is kept for others lies on certain nodes
+  std::vector<sim::Nodes> nodes_;      // by pool, once this decision has started something; only with fewest_nodes
+  std::vector<sim::JobSlot> victims_;  // of one waiting job
+  // Of a line in this decision: those that are stopped; those that wait for what is let go, in order; what that is; and what was
+  // free before anything was kept for them.
+  std::vector<Item> stopped_;
+  std::vector<sim::JobSlot> claims_;
+  int owed_ = 0;
+  std::vector<sim::NodeShare> owed_nodes_;
+  sim::FreeDevices unkept_;
   double out_of_patience_s_ = sim::kNever;  // the first of those that were looked at
   double wake_at_s_ = 0;                    // last asked for
 };

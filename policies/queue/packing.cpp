@@ -86,11 +86,12 @@ bool Packing::start_alone(const sim::QueueView& view, sim::JobSlot slot, sim::Qu
   const sim::Configuration& wanted = wanted_of(job);
   for (const sim::Group& group : wanted.groups) {
     const sim::Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
-    if (free_[static_cast<std::size_t>(group.pool)] < group.workers || !fits_on_fewest(nodes, group.workers)) return false;
+    const bool fits = group.nodes > 0 ? nodes.has_room_for(group) : fits_on_fewest(nodes, group.workers);
+    if (free_[static_cast<std::size_t>(group.pool)] < group.workers || !fits) return false;
   }
   std::vector<sim::NodeShare> taken;
   for (const sim::Group& group : wanted.groups) {
-    nodes_[static_cast<std::size_t>(group.pool)].take_consolidated(group.workers, taken);
+    nodes_[static_cast<std::size_t>(group.pool)].take(sim::Placement::consolidated, group, taken);
     free_[static_cast<std::size_t>(group.pool)] -= group.workers;
   }
   answer.starts.push_back({.job = slot, .entry = job.first_fitting_entry});

@@ -154,7 +154,8 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
                       .ended = part.ended,
                       .jobs = shown_,
                       .free_devices = free,
-                      .nodes = nodes_.empty() ? view.nodes : std::span<const sim::Nodes>(nodes_)},
+                      .nodes = nodes_.empty() ? view.nodes : std::span<const sim::Nodes>(nodes_),
+                      .held = view.held},
                      inner_);
   for (auto* starts : {&inner_.starts, &inner_.resizes})  // a quota is of whole devices
     for (sim::Start& start : *starts) start.shares = false;
@@ -169,7 +170,7 @@ void Partitioned::ask(Part& part, const sim::QueueView& view, sim::QueueAnswer& 
       free_[pool] -= groups[g].workers;
       std::vector<sim::NodeShare> taken;
       if (start.nodes.empty())
-        nodes_[pool].take(start.placement, groups[g].workers, taken);
+        nodes_[pool].take(start.placement, groups[g], taken);
       else
         nodes_[pool].take(start.nodes[g]);
     }

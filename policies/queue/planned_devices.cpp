@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "policies/queue/durations.hpp"
+
 namespace rehearse::policies {
 
 void Availability::reset(double now_s, int free) {
@@ -68,6 +70,155 @@ double Availability::earliest(double from_s, const Need& need, double before_s) 
   }
 }
 
+int Availability::fewest(double from_s, double for_s) const {
+  std::size_t step = step_at(from_s);
+  int fewest = free_[step];
+  for (++step; step < free_.size() && begins_s_[step] < from_s + for_s; ++step) fewest = std::min(fewest, free_[step]);
+  return fewest;
+}
+
+double Availability::changes_after(double date_s) const {
+  const auto next = std::upper_bound(begins_s_.begin(), begins_s_.end(), date_s);
+  return next == begins_s_.end() ? kInfinity : *next;
+}
+
+void NodeAvailability::reset(double now_s, const std::vector<int>& free) {
+  of_node_.resize(free.size());
+  for (std::size_t node = 0; node < free.size(); ++node) of_node_[node].reset(now_s, free[node]);
+}
+
+void NodeAvailability::advance(double now_s) {
+  for (Availability& node : of_node_) node.advance(now_s);
+}
+
+void NodeAvailability::add(double from_s, double to_s, std::span<const sim::NodeShare> shares, int sign) {
+  for (const sim::NodeShare& share : shares)
+    of_node_[static_cast<std::size_t>(share.node)].add(from_s, to_s, sign * share.devices);
+}
+
+NodeAvailability::Found NodeAvailability::earliest(double from_s, double for_s, const sim::Group& group, double before_s) const {
+  for (double start_s = from_s; start_s < before_s; start_s = next_start_s(start_s, for_s, group)) {
+    std::vector<sim::NodeShare> nodes = group.nodes > 0 ? even(start_s, for_s, group) : any(start_s, for_s, group.workers);
+    if (!nodes.empty()) return {.start_s = start_s, .nodes = std::move(nodes)};
+  }
+  return {};
+}
+
+/// The next date that is worth a look: one by which as many nodes have been ready, each alone; else one at which something
+/// changes.
+double NodeAvailability::next_start_s(double date_s, double for_s, const sim::Group& group) const {
+  std::vector<double> dates;
+  for (const Availability& node : of_node_)
+    dates.push_back(group.nodes > 0 ? node.earliest(date_s, {.for_s = for_s, .devices = group.workers_per_node()})
+                                    : node.changes_after(date_s));
+  const auto nth = static_cast<std::size_t>(std::max(1, group.nodes)) - 1;
+  if (nth >= dates.size()) return Availability::kInfinity;
+  std::nth_element(dates.begin(), dates.begin() + static_cast<std::ptrdiff_t>(nth), dates.end());
+  return dates[nth];
+}
+
+std::vector<sim::NodeShare> NodeAvailability::even(double start_s, double for_s, const sim::Group& group) const {
+  std::vector<std::pair<int, int>> ready;  // free, node
+  const int devices = group.workers_per_node();
+  for (std::size_t node = 0; node < of_node_.size(); ++node)
+    if (const int free = of_node_[node].fewest(start_s, for_s); free >= devices) ready.emplace_back(free, static_cast<int>(node));
+  std::vector<sim::NodeShare> shares;
+  if (ready.size() < static_cast<std::size_t>(group.nodes)) return shares;
+  std::partial_sort(ready.begin(), ready.begin() + group.nodes, ready.end());
+  for (int n = 0; n < group.nodes; ++n) shares.push_back({.node = ready[static_cast<std::size_t>(n)].second, .devices = devices});
+  return shares;
+}
+
+/// On the fewest nodes: the emptiest first, the rest on the fullest that holds it.
+std::vector<sim::NodeShare> NodeAvailability::any(double start_s, double for_s, int devices) const {
+  std::vector<int> free;
+  int sum = 0;
+  for (const Availability& node : of_node_) sum += free.emplace_back(std::max(0, node.fewest(start_s, for_s)));
+  std::vector<sim::NodeShare> shares;
+  if (sum < devices) return shares;
+  while (devices > 0) {
+    const auto better = [devices](int a, int b) {
+      const bool a_does = a >= devices, b_does = b >= devices;
+      return a_does != b_does ? a_does : a_does ? a < b : a > b;
+    };
+    const auto best = std::min_element(free.begin(), free.end(), better);
+    const int taken = std::min(devices, *best);
+    shares.push_back({.node = static_cast<int>(best - free.begin()), .devices = taken});
+    devices -= taken;
+    *best = 0;
+  }
+  return shares;
+}
+
+void PoolAvailability::reset(double now_s, int free, const sim::Nodes* nodes) {
+  is_by_node_ = nodes != nullptr;
+  if (!is_by_node_) {
+    counted_.reset(now_s, free);
+    return;
+  }
+  std::vector<int> on_node;
+  for (int node = 0; node < nodes->node_count(); ++node) on_node.push_back(nodes->free_on(node));
+  by_node_.reset(now_s, on_node);
+}
+
+void PoolAvailability::advance(double now_s) {
+  if (is_by_node_)
+    by_node_.advance(now_s);
+  else
+    counted_.advance(now_s);
+}
+
+bool PoolAvailability::is_free_now(int free, const sim::Nodes* nodes, std::span<const Booking* const> due) const {
+  if (is_by_node_ != (nodes != nullptr)) return false;
+  if (!is_by_node_) {
+    int at_hand = counted_.free_now();
+    for (const Booking* booking : due) at_hand += booking->devices;
+    return at_hand == free;
+  }
+  std::vector<int> at_hand;
+  for (int node = 0; node < nodes->node_count(); ++node) at_hand.push_back(by_node_.free_now(node) - nodes->free_on(node));
+  for (const Booking* booking : due)
+    for (const sim::NodeShare& share : booking->nodes) at_hand[static_cast<std::size_t>(share.node)] += share.devices;
+  return std::all_of(at_hand.begin(), at_hand.end(), [](int more) { return more == 0; });
+}
+
+void PoolAvailability::add(const Booking& booking, int sign) {
+  if (is_by_node_)
+    by_node_.add(booking.start_s, booking.end_s, booking.nodes, sign);
+  else
+    counted_.add(booking.start_s, booking.end_s, sign * booking.devices);
+}
+
+double PoolAvailability::first_free_s(double from_s) const {
+  return is_by_node_ ? from_s : counted_.earliest(from_s, {.for_s = 0, .devices = 1});
+}
+
+Booking PoolAvailability::find(double from_s, double for_s, const sim::Group& group, double before_s, const Booking* own) {
+  Booking found{.devices = group.workers};
+  if (is_by_node_) {
+    if (own != nullptr) add(*own, 1);
+    NodeAvailability::Found first = by_node_.earliest(from_s, for_s, group, before_s);
+    if (own != nullptr) add(*own, -1);
+    found.start_s = first.start_s;
+    found.nodes = std::move(first.nodes);
+  } else {
+    const double has_from_s = own != nullptr ? own->start_s : Availability::kInfinity;
+    found.start_s = counted_.earliest(from_s, {.for_s = for_s, .devices = group.workers, .has_from_s = has_from_s}, before_s);
+  }
+  found.end_s = found.start_s == Availability::kInfinity ? found.start_s : end_of(found.start_s, for_s);
+  return found;
+}
+
+bool PoolAvailability::book(double from_s, double for_s, const sim::Group& group, double before_s, Booking& booking) {
+  const bool has = booking.start_s != Availability::kInfinity;
+  Booking found = find(from_s, for_s, group, before_s, has ? &booking : nullptr);
+  if (found.start_s == Availability::kInfinity) return false;
+  if (has) add(booking, 1);
+  booking = std::move(found);
+  add(booking, -1);
+  return true;
+}
+
 void DeviceRow::insert(std::size_t device) {
   if (words_.size() <= device / 64) words_.resize(device / 64 + 1);
   words_[device / 64] |= std::uint64_t{1} << (device % 64);
@@ -129,6 +280,35 @@ DeviceRow DeviceRow::neighbours(int wanted) const {
     for (int i = 0; i < part; ++i) taken.insert(best->first + static_cast<std::size_t>(i));
     wanted -= part;
     stretches.erase(best);
+  }
+  return taken;
+}
+
+std::vector<sim::NodeShare> DeviceRow::by_node(int per_node) const {
+  std::vector<sim::NodeShare> shares;
+  each([&](std::size_t device) {
+    const int node = static_cast<int>(device) / per_node;
+    if (shares.empty() || shares.back().node != node) shares.push_back({.node = node});
+    ++shares.back().devices;
+  });
+  return shares;
+}
+
+std::optional<DeviceRow> DeviceRow::room_for(const sim::Group& group, int per_node) const {
+  if (count() < group.workers) return std::nullopt;
+  if (group.nodes == 0) return neighbours(group.workers);
+  std::vector<sim::NodeShare> ready = by_node(per_node);
+  std::erase_if(ready, [&](const sim::NodeShare& on) { return on.devices < group.workers_per_node(); });
+  if (ready.size() < static_cast<std::size_t>(group.nodes)) return std::nullopt;
+  std::ranges::stable_sort(ready, {}, &sim::NodeShare::devices);
+  DeviceRow taken;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(group.nodes); ++n) {
+    auto device = static_cast<std::size_t>(ready[n].node) * static_cast<std::size_t>(per_node);
+    for (int left = group.workers_per_node(); left > 0; ++device) {
+      if (!has(device)) continue;
+      taken.insert(device);
+      --left;
+    }
   }
   return taken;
 }

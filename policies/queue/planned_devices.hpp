@@ -4,8 +4,12 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include "sim/nodes/nodes.hpp"
 
 namespace rehearse::policies {
 
@@ -31,6 +35,10 @@ class Availability {
   void add(double from_s, double to_s, int devices);
   /// The first date, from `from_s` on and before `before_s`, at which so many are free for so long; infinite when there is none.
   double earliest(double from_s, const Need& need, double before_s = kInfinity) const;
+  /// The fewest that are free at any moment of so long a time.
+  int fewest(double from_s, double for_s) const;
+  /// The first date after this one at which another number is free; infinite when there is none.
+  double changes_after(double date_s) const;
 
  private:
   std::size_t step_at(double date_s) const;
@@ -39,6 +47,67 @@ class Availability {
   // Of each step. Apart, as the search looks for free devices first.
   std::vector<double> begins_s_{0};
   std::vector<int> free_{0};  // until the next step begins; of the last for ever
+};
+
+// The same by node: how many devices of each of a pool's nodes are free over the time to come.
+
+class NodeAvailability {
+ public:
+  struct Found {
+    double start_s = Availability::kInfinity;
+    std::vector<sim::NodeShare> nodes = {};
+  };
+
+  /// From `now_s` on so many are free, by node; what was planned is forgotten.
+  void reset(double now_s, const std::vector<int>& free);
+  void advance(double now_s);
+  int free_now(int node) const { return of_node_[static_cast<std::size_t>(node)].free_now(); }
+  /// More of these devices from one date to another; fewer with `sign` -1.
+  void add(double from_s, double to_s, std::span<const sim::NodeShare> shares, int sign);
+  /// The first date, from `from_s` on and before `before_s`, at which there is room for the group for so long, and on which
+  /// nodes: the fullest that have enough free all the time, ties to the lowest index. Infinite when there is none.
+  Found earliest(double from_s, double for_s, const sim::Group& group, double before_s = Availability::kInfinity) const;
+
+ private:
+  double next_start_s(double date_s, double for_s, const sim::Group& group) const;
+  std::vector<sim::NodeShare> even(double start_s, double for_s, const sim::Group& group) const;
+  std::vector<sim::NodeShare> any(double start_s, double for_s, int devices) const;
+  std::vector<Availability> of_node_;
+};
+
+// A pool's devices over the time to come, counted or by node, as a plan has them.
+
+/// Devices of a pool from one date to another.
+struct Booking {
+  double start_s = Availability::kInfinity;
+  double end_s = Availability::kInfinity;
+  int devices = 0;
+  std::vector<sim::NodeShare> nodes = {};  ///< by node: where they are
+};
+
+class PoolAvailability {
+ public:
+  bool is_by_node() const { return is_by_node_; }
+  /// From `now_s` on as many are free as `free` says; with `nodes` as on these, by node. What was planned is forgotten.
+  void reset(double now_s, int free, const sim::Nodes* nodes);
+  void advance(double now_s);
+  /// Are those devices free now, once what is booked from now on is counted as free?
+  bool is_free_now(int free, const sim::Nodes* nodes, std::span<const Booking* const> due) const;
+  /// The booking's devices are free then, or with `sign` -1 not any more.
+  void add(const Booking& booking, int sign);
+  /// The first date, from `from_s` on, at which a device may be free.
+  double first_free_s(double from_s) const;
+  /// Room for the group for so long from the first date on, from `from_s` and before `before_s`; its start is infinite when there
+  /// is none. It may run on into `own`, which is booked.
+  Booking find(double from_s, double for_s, const sim::Group& group, double before_s = Availability::kInfinity,
+               const Booking* own = nullptr);
+  /// Books what it finds, instead of the booking where that has a start; false when it finds nothing.
+  bool book(double from_s, double for_s, const sim::Group& group, double before_s, Booking& booking);
+
+ private:
+  Availability counted_;
+  NodeAvailability by_node_;
+  bool is_by_node_ = false;
 };
 
 // Which devices of a pool, by their numbers: for disciplines that plan on devices that they can tell apart.
@@ -57,6 +126,11 @@ class DeviceRow {
   /// So many of them: the shortest stretch of neighbours that is long enough, else the longest and so on (select/cons_tres
   /// without a topology). There must be as many.
   DeviceRow neighbours(int wanted) const;
+  /// The devices that the group gets of them: neighbours; where it needs a number of nodes, the first of each of those that have
+  /// enough, the fullest first. A node is `per_node` devices in a row. None when there is no room.
+  std::optional<DeviceRow> room_for(const sim::Group& group, int per_node) const;
+  /// How many there are on each node.
+  std::vector<sim::NodeShare> by_node(int per_node) const;
   /// Calls `visit(device)` for each of them, by number.
   template <class Visit>
   void each(const Visit& visit) const {

@@ -5,6 +5,7 @@
 
 #include "policies/queue/job_plan.hpp"
 #include "sim/base/units.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -45,6 +46,8 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
     std::erase(running_, slot);
     look_now_ = look_now_ || stopped;
     seat = {.groups = groups_of(job), .user = user};
+    for (const int entry : entries_to_start(*view.cluster, job))
+      if (const sim::Group& group = group_of(view, slot, entry); group.nodes > 0) by_node_[index(group.pool)] = 1;
     // Never in the pass that follows at once: its devices are for whom it was stopped.
     if (stopped)
       later_.put(slot, view.now_s + std::max(sim::kDateGrid, sim::on_date_grid(parameters_.requeue_s)), job.number);
@@ -75,6 +78,7 @@ void Slurm::settle(const sim::QueueView& view, sim::JobSlot slot) {
 
 void Slurm::read(const sim::QueueView& view) {
   if (capacity_.empty()) capacity_ = pool_sizes(*view.cluster);
+  by_node_.resize(capacity_.size());
   if (seats_.size() < view.jobs.size()) seats_.resize(view.jobs.size());
   for (const sim::JobSlot slot : view.ended) {
     waiting_.remove(slot);
@@ -100,16 +104,43 @@ void Slurm::read(const sim::QueueView& view) {
   up_ = std::move(up);
 }
 
+/// As they lie on the pool's nodes: of each first those that jobs hold, in order of their starts, then those that are free.
+void Slurm::number_by_node(const sim::QueueView& view, std::size_t pool, Pass& pass) {
+  const sim::Nodes& nodes = view.nodes[pool];
+  const auto of_node = static_cast<std::size_t>(nodes.devices_per_node());
+  std::vector<std::size_t> next(static_cast<std::size_t>(nodes.node_count()));
+  for (std::size_t node = 0; node < next.size(); ++node) next[node] = node * of_node;
+  for (const sim::JobSlot slot : running_) {
+    Seat& seat = seats_[slot];
+    if (view.jobs[slot].service.entry < 0) continue;
+    const sim::Layout layout = sim::held_layout(view, slot);
+    for (std::size_t g = 0; g < std::min(seat.held.size(), layout.size()); ++g) {
+      if (index(seat.groups[g].pool) != pool) continue;
+      seat.held[g] = {};
+      for (const sim::NodeShare& share : layout[g])
+        for (int d = 0; d < share.devices; ++d) seat.held[g].insert(next[static_cast<std::size_t>(share.node)]++);
+    }
+  }
+  for (std::size_t node = 0; node < next.size(); ++node)
+    for (int d = 0; d < nodes.free_on(static_cast<int>(node)); ++d) pass.free[pool].insert(next[node]++);
+}
+
 /// The books number devices for themselves: those that nobody holds, from the first on, are as many as there are free.
-void Slurm::free_of(const sim::QueueView& view, Pass& pass) const {
+void Slurm::free_of(const sim::QueueView& view, Pass& pass) {
   const std::size_t pools = view.cluster->pools.size();
-  pass = {.free = std::vector<DeviceRow>(pools), .all = std::vector<DeviceRow>(pools), .blocked = std::vector<char>(pools)};
+  pass = {.free = std::vector<DeviceRow>(pools),
+          .all = std::vector<DeviceRow>(pools),
+          .left = {view.free_devices.begin(), view.free_devices.end()},
+          .blocked = std::vector<char>(pools),
+          .closed = std::vector<char>(pools)};
+  for (std::size_t p = 0; p < pools; ++p)
+    if (is_by_node(view, p)) number_by_node(view, p, pass);
   for (const sim::JobSlot slot : running_) {
     const Seat& seat = seats_[slot];
     for (std::size_t g = 0; g < seat.held.size(); ++g) pass.all[index(seat.groups[g].pool)].add(seat.held[g]);
   }
   for (std::size_t p = 0; p < pools; ++p) {
-    int left = view.free_devices[p];
+    int left = is_by_node(view, p) ? 0 : view.free_devices[p];
     for (std::size_t device = 0; left > 0; ++device) {
       if (pass.all[p].has(device)) continue;
       pass.free[p].insert(device);
@@ -164,37 +195,55 @@ void Slurm::reckon(const sim::QueueView& view) {
 
 // The passes.
 
-bool Slurm::start(const sim::QueueView& view, sim::JobSlot slot, Pass& pass, sim::QueueAnswer& answer) {
+bool Slurm::start(const sim::QueueView& view, sim::JobSlot slot, int entry, Pass& pass, sim::QueueAnswer& answer) {
   Seat& seat = seats_[slot];
+  const sim::Configuration& wanted = configuration_of(view.jobs[slot], entry);
   std::vector<DeviceRow> held;
-  for (const sim::Group& group : seat.groups) {
-    DeviceRow& free = pass.free[index(group.pool)];
-    const bool fits = pass.blocked[index(group.pool)] == 0 && free.count() >= group.workers;
-    held.push_back(fits ? free.neighbours(group.workers) : DeviceRow());
-    free.remove(held.back());
-    if (fits) continue;
-    for (std::size_t g = 0; g < held.size(); ++g) pass.free[index(seat.groups[g].pool)].add(held[g]);
-    return false;
+  for (const sim::Group& group : wanted.groups) {
+    const std::size_t pool = index(group.pool);
+    const bool open = pass.blocked[pool] == 0 && pass.closed[pool] == 0 && group.workers <= pass.left[pool];
+    std::optional<DeviceRow> found = open ? pass.free[pool].room_for(group, per_node(view, group.pool)) : std::nullopt;
+    if (!found) {
+      for (std::size_t g = 0; g < held.size(); ++g) {
+        pass.free[index(wanted.groups[g].pool)].add(held[g]);
+        pass.left[index(wanted.groups[g].pool)] += wanted.groups[g].workers;
+      }
+      return false;
+    }
+    pass.free[pool].remove(*found);
+    pass.left[pool] -= group.workers;
+    held.push_back(std::move(*found));
   }
+  seat.groups = wanted.groups;
   seat.held = std::move(held);
   seat.started_s = seat.told_s = view.now_s;
-  seat.ends_s = end_of(view.now_s, durations_.remaining_s(view, slot));
+  seat.ends_s = end_of(view.now_s, durations_.remaining_s(view, slot, entry));
   waiting_.remove(slot);
   running_.push_back(slot);
-  answer.starts.push_back({.job = slot, .entry = view.jobs[slot].first_fitting_entry, .placement = parameters_.placement});
+  answer.starts.push_back({.job = slot, .entry = entry, .placement = parameters_.placement});
+  const bool can_say = wanted.groups.size() == 1 && !wanted.share.is_part();
+  for (const sim::Group& group : seat.groups) {
+    if (!is_by_node(view, index(group.pool))) continue;
+    if (can_say)
+      answer.starts.back().nodes = {seat.held.front().by_node(per_node(view, group.pool))};
+    else
+      pass.closed[index(group.pool)] = 1;
+  }
   return true;
 }
 
 void Slurm::main_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer) {
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const sim::JobSlot slot = (next++)->slot;
-    if (start(view, slot, pass, answer)) continue;
+    // As a job that names several partitions: it is tried in each, and holds up each in which it cannot start.
+    const std::vector<int> entries = entries_to_start(*view.cluster, view.jobs[slot]);
+    if (std::ranges::any_of(entries, [&](int entry) { return start(view, slot, entry, pass, answer); })) continue;
     const std::size_t pool = index(seats_[slot].groups.front().pool);
     if (pass.blocked[pool] == 0) {
       answer.heads.push_back(slot);
       if (parameters_.preempt) preempt_for(view, slot, pass, answer);
     }
-    pass.blocked[pool] = 1;
+    for (const int entry : entries) pass.blocked[index(group_of(view, slot, entry).pool)] = 1;
     if (std::find(pass.blocked.begin(), pass.blocked.end(), 0) == pass.blocked.end()) return;
   }
 }
@@ -215,7 +264,8 @@ void Slurm::preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pas
              view.jobs[other].job.priority < view.jobs[slot].job.priority)
       victims.push_back(other);
   }
-  if (coming.count() >= group.workers) return;  // it waits for those that let go
+  const int of_node = per_node(view, group.pool);
+  if (coming.room_for(group, of_node)) return;  // it waits for those that let go
   std::stable_sort(victims.begin(), victims.end(), [&](sim::JobSlot a, sim::JobSlot b) {
     if (parameters_.youngest_first) return seats_[a].started_s > seats_[b].started_s;
     const double tier_a = view.jobs[a].job.priority, tier_b = view.jobs[b].job.priority;
@@ -225,9 +275,13 @@ void Slurm::preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pas
   for (const bool again : {false, true}) {
     DeviceRow free = coming;
     std::size_t used = 0;
-    while (free.count() < group.workers && used < victims.size()) free.add(seats_[victims[used++]].held.front());
-    if (free.count() < group.workers) return;
-    wanted = free.neighbours(group.workers);
+    std::optional<DeviceRow> found = free.room_for(group, of_node);
+    while (!found && used < victims.size()) {
+      free.add(seats_[victims[used++]].held.front());
+      found = free.room_for(group, of_node);
+    }
+    if (!found) return;
+    wanted = std::move(*found);
     if (again) break;
     std::rotate(victims.begin(), victims.begin() + static_cast<std::ptrdiff_t>(used) - 1,
                 victims.begin() + static_cast<std::ptrdiff_t>(used));

@@ -55,7 +55,9 @@ class Slurm final : public sim::Queue {
   /// What a pass can still give away, by pool.
   struct Pass {
     std::vector<DeviceRow> free, all;
+    std::vector<int> left;  // free devices; within a quota fewer than on its nodes
     std::vector<char> blocked;
+    std::vector<char> closed;  // somebody starts there, the queue does not know on which nodes
   };
   struct Planned {
     double start_s = sim::kNever;
@@ -66,17 +68,25 @@ class Slurm final : public sim::Queue {
   void read(const sim::QueueView& view);
   void settle(const sim::QueueView& view, sim::JobSlot slot);
   void tell(sim::JobSlot slot, double now_s);
-  void free_of(const sim::QueueView& view, Pass& pass) const;
+  void free_of(const sim::QueueView& view, Pass& pass);
+  void number_by_node(const sim::QueueView& view, std::size_t pool, Pass& pass);
+  bool is_by_node(const sim::QueueView& view, std::size_t pool) const { return view.held != nullptr && by_node_[pool] != 0; }
+  /// Of its groups the first.
+  static const sim::Group& group_of(const sim::QueueView& view, sim::JobSlot slot, int entry) {
+    return configuration_of(view.jobs[slot], entry).groups.front();
+  }
+  static int per_node(const sim::QueueView& view, sim::PoolId pool) {
+    return view.nodes.empty() ? 1 : view.nodes[index(pool)].devices_per_node();
+  }
   double priority(const sim::QueueView& view, sim::JobSlot slot) const;
   void reckon(const sim::QueueView& view);
   void rank_users();
-  bool start(const sim::QueueView& view, sim::JobSlot slot, Pass& pass, sim::QueueAnswer& answer);
+  bool start(const sim::QueueView& view, sim::JobSlot slot, int entry, Pass& pass, sim::QueueAnswer& answer);
   void main_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   void preempt_for(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, sim::QueueAnswer& answer);
   void backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
-  double plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, Reservations& reserved) const;
-  Planned would_run(const sim::QueueView& view, int wanted, sim::PoolId pool, const DeviceRow& usable,
-                    const DeviceRow& free) const;
+  double plan(const sim::QueueView& view, sim::JobSlot slot, int entry, const Pass& pass, Reservations& reserved) const;
+  Planned would_run(const sim::QueueView& view, const sim::Group& group, const DeviceRow& usable, const DeviceRow& free) const;
 
   SlurmParameters parameters_;
   Durations durations_;
@@ -84,6 +94,7 @@ class Slurm final : public sim::Queue {
   OrderedQueue later_;                 // those that were stopped, by the date from which they may
   std::vector<int> capacity_;          // devices by pool
   std::vector<int> up_;                // those of nodes that are there, when last looked at
+  std::vector<char> by_node_;          // by pool: some job has needed a number of its nodes
   std::vector<Seat> seats_;            // by slot
   std::vector<sim::JobSlot> running_;  // in order of their starts
   std::map<std::string, std::size_t> users_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/queue/job_plan.hpp"
 #include "policies/queue/slurm.hpp"
 
 namespace rehearse::policies {
@@ -18,15 +19,16 @@ double whole_s(double date_s) { return std::floor(date_s); }
 
 /// When the job would start on devices of `usable`, and on which: now, or when enough of those that run there are expected to
 /// have ended. These are looked at in groups, of ends that lie together.
-Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::PoolId pool, const DeviceRow& usable,
+Slurm::Planned Slurm::would_run(const sim::QueueView& view, const sim::Group& group, const DeviceRow& usable,
                                 const DeviceRow& free) const {
   DeviceRow at_hand = usable.both(free);
   const double now_s = whole_s(view.now_s);
-  if (at_hand.count() >= wanted) return {now_s, at_hand.neighbours(wanted)};
+  const int of_node = per_node(view, group.pool);
+  if (std::optional<DeviceRow> found = at_hand.room_for(group, of_node)) return {now_s, std::move(*found)};
   std::vector<std::pair<double, sim::JobSlot>> ends;
   for (const sim::JobSlot slot : running_) {
     const Seat& seat = seats_[slot];
-    if (seat.groups.front().pool == pool && !seat.held.empty() && seat.held.front().meets(usable))
+    if (seat.groups.front().pool == group.pool && !seat.held.empty() && seat.held.front().meets(usable))
       ends.emplace_back(whole_s(seat.ends_s) > now_s ? whole_s(seat.ends_s) : now_s + kOutrun_s, slot);
   }
   std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -41,7 +43,7 @@ Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::Poo
       last_s = ends[i].first;
       at_hand.add(usable.both(seats_[ends[i].second].held.front()));
     }
-    if (at_hand.count() >= wanted) return {last_s, at_hand.neighbours(wanted)};
+    if (std::optional<DeviceRow> found = at_hand.room_for(group, of_node)) return {last_s, std::move(*found)};
     precision_s *= 2;
   }
   return {};
@@ -49,16 +51,15 @@ Slurm::Planned Slurm::would_run(const sim::QueueView& view, int wanted, sim::Poo
 
 /// The first date at which the job can start on devices that nobody before it has reserved meanwhile; that is reserved for it
 /// then. Not after now: it can start. Infinite: nothing is planned.
-double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, const Pass& pass, Reservations& reserved) const {
-  const sim::Group& group = seats_[slot].groups.front();
-  const double need_s = durations_.remaining_s(view, slot), now_s = whole_s(view.now_s);
+double Slurm::plan(const sim::QueueView& view, sim::JobSlot slot, int entry, const Pass& pass, Reservations& reserved) const {
+  const sim::Group& group = group_of(view, slot, entry);
+  const double need_s = durations_.remaining_s(view, slot, entry), now_s = whole_s(view.now_s);
   // A reservation that begins when the job would end counts too: so in its table of nodes.
   UnreservedDevices usable(reserved, pass.all[index(group.pool)], need_s);
   for (double from_s = now_s; from_s <= now_s + parameters_.window_s;) {
     usable.move_to(from_s);
     Planned planned;
-    if (usable.count() >= group.workers)
-      planned = would_run(view, group.workers, group.pool, usable.devices(), pass.free[index(group.pool)]);
+    if (usable.count() >= group.workers) planned = would_run(view, group, usable.devices(), pass.free[index(group.pool)]);
     const double start_s = std::max(planned.start_s, from_s);
     if (start_s <= now_s) return start_s;
     const double end_s = start_s == sim::kNever ? start_s : start_s + need_s;
@@ -86,21 +87,26 @@ void Slurm::backfill_pass(const sim::QueueView& view, Pass& pass, sim::QueueAnsw
   int looked_at = 0;
   for (auto next = waiting_.begin(); next != waiting_.end() && looked_at < parameters_.depth;) {
     const sim::JobSlot slot = (next++)->slot;
-    const Seat& seat = seats_[slot];
     ++looked_at;
-    Reservations& theirs = reserved[index(seat.groups.front().pool)];
-    const double start_s = plan(view, slot, pass, theirs);
-    if (start_s > whole_s(view.now_s)) {
-      planned_s_ = std::min(planned_s_, start_s);
-      continue;
+    for (const int entry : entries_to_start(*view.cluster, view.jobs[slot])) {
+      const std::size_t pool = index(group_of(view, slot, entry).pool);
+      const double start_s = plan(view, slot, entry, pass, reserved[pool]);
+      if (start_s > whole_s(view.now_s)) {
+        planned_s_ = std::min(planned_s_, start_s);
+        continue;
+      }
+      // On none of the devices that somebody before it needs while it runs.
+      Pass spared = pass;
+      const double need_s = durations_.remaining_s(view, slot, entry);
+      for (const Reservation& other : reserved[pool].all())
+        if (other.start_s <= whole_s(view.now_s) + need_s) spared.free[pool].remove(other.devices);
+      if (!start(view, slot, entry, spared, answer)) continue;
+      const Seat& seat = seats_[slot];
+      for (std::size_t g = 0; g < seat.held.size(); ++g) pass.free[index(seat.groups[g].pool)].remove(seat.held[g]);
+      pass.left = spared.left;
+      pass.closed = spared.closed;
+      break;
     }
-    // On none of the devices that somebody before it needs while it runs.
-    Pass spared = pass;
-    const double need_s = durations_.remaining_s(view, slot);
-    for (const Reservation& other : theirs.all())
-      if (other.start_s <= whole_s(view.now_s) + need_s) spared.free[index(seat.groups.front().pool)].remove(other.devices);
-    if (!start(view, slot, spared, answer)) continue;
-    for (std::size_t g = 0; g < seat.held.size(); ++g) pass.free[index(seat.groups[g].pool)].remove(seat.held[g]);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "policies/parameters.hpp"
-#include "sim/replay/decisions.hpp"
+#include "sim/replay/free_devices.hpp"
 
 namespace rehearse::policies {
 
@@ -50,10 +50,14 @@ class UserShares final : public sim::Queue {
     Place place{};
     std::vector<sim::Group> groups;
   };
-  /// What one decision can still give away, by pool.
+  /// What one decision can still give away.
   struct Pass {
-    std::vector<int> free, leaving;
-    std::vector<int> failed_need;  // the smallest for which preemption has failed; the shares of those who ask only grow
+    sim::FreeDevices free;               // now
+    sim::FreeDevices soon;               // the same and what is let go, less what is promised
+    std::vector<sim::JobSlot> promised;  // heads that wait for what is let go: what is free for them is kept
+    sim::FreeDevices unkept;             // `free` without that
+    bool kept_by_node = false;
+    std::vector<int> failed_need;  // by pool, the smallest for which preemption has failed; the shares of those who ask only grow
     std::vector<char> blocked;     // lines, by user and pool
   };
 
@@ -63,13 +67,17 @@ class UserShares final : public sim::Queue {
   void move(sim::JobSlot slot, Book to);
   void serve(const sim::QueueView& view, Pass& pass, sim::QueueAnswer& answer);
   bool serve_user(int user, Pass& pass, const sim::QueueView& view, sim::QueueAnswer& answer);
-  void spare(const std::vector<sim::Group>& groups, const Pass& pass, std::vector<sim::JobSlot>& victims);
-  void spare_unneeded(Pass& pass, sim::QueueAnswer& answer);
-  bool make_room(int user, const std::vector<sim::Group>& groups, Pass& pass, sim::QueueAnswer& answer);
+  void spare(const sim::QueueView& view, const sim::Configuration& wanted, const Pass& pass, std::vector<sim::JobSlot>& victims);
+  void spare_unneeded(const sim::QueueView& view, const Pass& pass, sim::QueueAnswer& answer);
+  void start(const sim::QueueView& view, sim::JobSlot slot, Pass& pass, sim::QueueAnswer& answer);
+  void promise(const sim::QueueView& view, sim::JobSlot slot, Pass& pass);
+  void release(const sim::QueueView& view, sim::JobSlot slot, sim::FreeDevices& free) const;
+  bool make_room(const sim::QueueView& view, int user, const sim::Configuration& wanted, Pass& pass, sim::QueueAnswer& answer);
 
   UserSharesParameters parameters_;
-  std::vector<double> capacity_;  // devices by pool
-  std::vector<int> leaving_;      // devices of jobs that write a checkpoint, by pool
+  std::vector<double> capacity_;       // devices by pool
+  std::vector<sim::JobSlot> leaving_;  // jobs that write a checkpoint
+  bool by_node_ = false;               // some job has needed a number of nodes
   std::map<std::string, int> index_of_;
   std::vector<User> users_;
   std::vector<Entry> entries_;  // by slot

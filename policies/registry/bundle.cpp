@@ -252,8 +252,8 @@ Bundle::AloneRun Bundle::manual_alone(const sim::Job& job) {
   if (job.work == sim::Work::rigid) {
     const sim::Menu menu = sim::rigid_menu(job, *inputs_.cluster, inputs_.costs);
     if (menu.ranked.empty()) return {};
-    return {.time_s = job.duration_s,
-            .running_s = job.duration_s,
+    return {.time_s = menu.ranked.front().predicted.time_s,
+            .running_s = menu.ranked.front().predicted.time_s,
             .devices = job.gpus * job.gpu_fraction,
             .configuration = menu.ranked.front().configuration};
   }

@@ -44,17 +44,21 @@ class Foresight {
 
   /// Nothing when too many kinds of jobs have been looked at.
   std::optional<Best> best(const sim::Job& job) {
-    const Kind kind{
-        job.profile,      job.pool,       job.gpus,
-        job.gpu_fraction, job.duration_s, job.steps,
-        job.batch_size,   job.epochs,     is_rigid(job) ? -1 : std::isnan(job.target_accuracy) ? 0 : job.target_accuracy};
+    std::vector<std::pair<int, double>> pools{{job.pool, 1}};
+    for (const sim::PoolSpeed& named : job.pools) pools.emplace_back(named.pool, named.speed);
+    const Kind kind{job.profile,      std::move(pools),
+                    job.gpus,         job.nodes,
+                    job.gpu_fraction, job.duration_s,
+                    job.steps,        job.batch_size,
+                    job.epochs,       is_rigid(job) ? -1 : std::isnan(job.target_accuracy) ? 0 : job.target_accuracy};
     if (const auto known = known_.find(kind); known != known_.end()) return known->second;
     if (known_.size() >= kMostKinds) return std::nullopt;
     return known_[kind] = look_at(job);
   }
 
  private:
-  using Kind = std::tuple<const sim::Profile*, int, int, double, double, double, double, double, double>;
+  using Kind = std::tuple<const sim::Profile*, std::vector<std::pair<int, double>>, int, int, double, double, double, double,
+                          double, double>;
 
   Best look_at(const sim::Job& job) {
     sim::Job alone = job;
@@ -214,6 +218,37 @@ void warn_of_missing_limits(Scenario& scenario) {
       fmt::join(names, ", "), which));
 }
 
+/// Does it start jobs ahead of others by when devices are expected to be free?
+bool backfills(const policies::StrategyChoice& queue) {
+  const policies::QueueEntry* entry = policies::find_strategy(policies::queue_strategies(), queue.name);
+  if (entry == nullptr) return false;
+  const auto takes = [&](std::string_view name) {
+    return std::ranges::any_of(entry->parameters,
+                               [&](const policies::ParameterDeclaration& parameter) { return parameter.name == name; });
+  };
+  if (!takes("depth") || !takes("durations")) return false;
+  return !takes("backfill") || policies::Parameters(entry->parameters, queue.parameters).flag("backfill");
+}
+
+/// Reservations of counted GPUs are kept sooner than those of whole nodes.
+void warn_of_counted_gpus(Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const policies::PolicySpec& spec : scenario.policies)
+    if (backfills(spec.queue)) names.push_back(spec.name);
+  if (names.empty()) return;
+  const auto is_counted = [&](const sim::Job& job) {
+    if (!is_rigid(job) || job.gpus < 2 || job.nodes > 0) return false;
+    const std::vector<sim::PoolId> pools = sim::rigid_pools(job, scenario.cluster);
+    return std::ranges::any_of(pools, [&](sim::PoolId pool) { return sim::workers_per_node(scenario.cluster, pool) > 1; });
+  };
+  const auto jobs = std::ranges::count_if(scenario.jobs, is_counted);
+  if (jobs == 0) return;
+  scenario.warnings.push_back(fmt::format(
+      "{} counts the GPUs of {}, on whatever nodes they are: a job's \"nodes\" say on how many it runs, and then it may wait "
+      "longer",
+      fmt::join(names, ", "), sim::counted(static_cast<double>(jobs), "job of several GPUs", "jobs of several GPUs")));
+}
+
 /// A fixed batch is shared evenly: by hand a job gets the most workers, up to the number it names, that divide it.
 void warn_of_uneven_batches(Scenario& scenario) {
   Found uneven;
@@ -319,6 +354,7 @@ void foresee(Scenario& scenario) {
   warn_of_missing_limits(scenario);
   warn_of_unknown_users(scenario);
   warn_of_uneven_batches(scenario);
+  warn_of_counted_gpus(scenario);
 }
 
 }  // namespace rehearse::scenarios

@@ -53,25 +53,58 @@ struct ReadField {
   }
 };
 
+/// The pools that a list names, in the form that CSV has: with semicolons between them, a speed behind a colon.
+std::string read_pools(sim::ObjectReader& in, const traces::TraceOptions& names, sim::Mistakes& mistakes) {
+  std::vector<std::string> parts;
+  std::set<std::string> seen;
+  for (const sim::JsonValue entry : in.list("pool")) {
+    std::string name;
+    double speed = 1;
+    sim::JsonValue at = entry;
+    if (entry.is_object()) {
+      sim::ObjectReader one(entry, mistakes);
+      name = one.text("name");
+      speed = one.number("speed", traces::kSpeeds, 1.0);
+      at = one.child("name").value_or(entry);
+      one.finish();
+    } else {
+      name = sim::read_text(entry, mistakes);
+    }
+    if (name.empty() || !known_name(at, name, names.pools, "pool", mistakes)) continue;
+    if (!seen.insert(name).second) at.refuse("a pool that is named once", mistakes);
+    parts.push_back(speed == 1 ? name : fmt::format("{}:{}", name, speed));
+  }
+  if (in.child("pool")->size() == 0) in.child("pool")->refuse("at least one pool", mistakes);
+  return fmt::format("{}", fmt::join(parts, ";"));
+}
+
 void read_job(sim::JsonValue value, std::size_t index, const traces::TraceOptions& names, Scenario& scenario,
               sim::Mistakes& mistakes) {
   const std::size_t before = mistakes.size();
   sim::ObjectReader in(value, mistakes);
   traces::TraceJob job;
+  const auto pool = in.child("pool");
+  const bool lists_pools = pool && pool->is_array();
   for (const traces::JobField& field : traces::job_fields())
-    if (field.is_in(traces::kJson)) std::visit(ReadField{in, field, job, mistakes}, field.member);
+    if (field.is_in(traces::kJson) && !(lists_pools && field.names == traces::NameOf::pool))
+      std::visit(ReadField{in, field, job, mistakes}, field.member);
+  if (lists_pools) job.pool = read_pools(in, names, mistakes);
   in.finish();
   if (job.job_id.empty()) job.job_id = fmt::format("job-{}", index + 1);
   job.submit_s = traces::is_given(job.submit_s) ? sim::on_date_grid(job.submit_s) : 0;
   const traces::LookedUp found = traces::look_up(job, names);
   for (const traces::JobField* field : traces::not_found(job, found)) {
+    if (lists_pools && field->names == traces::NameOf::pool) continue;  // each was looked up by itself
     const sim::JsonValue name = *in.child(field->name);
     known_name(name, name.text(), traces::known_names(field->names, names), std::string(field->name), mistakes);
   }
   if (mistakes.size() > before) return;
   if (const auto missing = traces::not_measured(job, found))
     in.child(missing->column).value_or(value).refuse(missing->expected, mistakes);
-  for (const traces::JobMistake& wrong : traces::job_mistakes(job)) {
+  std::vector<traces::JobMistake> wrongs = traces::job_mistakes(job);
+  if (const auto wrong = traces::pool_mistake(job, found)) wrongs.push_back(*wrong);
+  if (const auto wrong = traces::nodes_mistake(job)) wrongs.push_back(*wrong);
+  for (const traces::JobMistake& wrong : wrongs) {
     const auto given = in.child(wrong.column);
     sim::Mistake mistake = given.value_or(value).mistake(std::string(wrong.expected));
     if (!given) {
@@ -111,6 +144,7 @@ traces::ClusterLimits limits_of(const sim::Cluster& cluster) {
     const int of_node = sim::workers_per_node(cluster, static_cast<sim::PoolId>(p));
     limits.node_gpus = std::max(limits.node_gpus, of_node);
     limits.pool_gpus.push_back(of_node * cluster.pools[p].nodes);
+    limits.pool_nodes.push_back(cluster.pools[p].nodes);
     for (const sim::DeviceCount& gpu : instance->gpus)
       limits.gpu_types.push_back(cluster.devices[static_cast<std::size_t>(gpu.device)].name);
   }

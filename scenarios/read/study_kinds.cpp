@@ -112,7 +112,7 @@ void warn_of_crowded_pool(Scenario& scenario) {
     durations_s += job.duration_s;
     first_s = std::min(first_s, job.submit_s);
     last_s = std::max(last_s, job.submit_s);
-    if (job.pool < 0) free_to_go += 1;
+    if (job.pool < 0 && job.pools.size() != 1) free_to_go += 1;
   }
   const double span_s = last_s - first_s;
   // What comes within a few durations is a burst, and has no mean load.

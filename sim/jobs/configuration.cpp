@@ -28,6 +28,10 @@ double Configuration::devices_held() const {
   return held;
 }
 
+bool Configuration::needs_nodes() const {
+  return std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.nodes > 0; });
+}
+
 double Configuration::batch_size() const {
   if (sync.kind == SyncKind::servers_async) return groups.front().batch_per_worker;
   double sum = 0;
@@ -58,6 +62,7 @@ std::uint64_t hash_of(const std::vector<Choice>& choices) {
     for (const Group& group : choice.configuration.groups) {
       hash = mixed(hash, static_cast<std::uint64_t>(group.pool));
       hash = mixed(hash, (static_cast<std::uint64_t>(group.workers) << 32) | static_cast<std::uint32_t>(group.batch_per_worker));
+      if (group.nodes > 0) hash = mixed(hash, static_cast<std::uint64_t>(group.nodes));
     }
     visit_numbers(choice, [&hash](double value) { hash = mixed(hash, std::bit_cast<std::uint64_t>(value)); });
     hash = mixed(hash, static_cast<std::uint64_t>(choice.configuration.share.parts));

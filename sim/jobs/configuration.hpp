@@ -25,6 +25,9 @@ struct Group {
   PoolId pool = 0;
   int workers = 0;
   int batch_per_worker = 0;  ///< samples a step; 0 for rigid jobs
+  int nodes = 0;             ///< that have equally many of the workers, which they divide; 0: any
+  /// Of each of those nodes; only with `nodes`.
+  int workers_per_node() const { return workers / nodes; }
   bool operator==(const Group&) const = default;
 };
 
@@ -72,6 +75,8 @@ struct Configuration {
   double devices_held() const;
   /// Global: sum over workers. With asynchronous servers each push is a step of its own, so this is the batch of one worker.
   double batch_size() const;
+  /// Does some group need a number of nodes?
+  bool needs_nodes() const;
   bool operator==(const Configuration&) const = default;
 };
 

@@ -48,6 +48,12 @@ enum class OnDeadline : std::uint8_t { continue_, stop };
 /// What becomes of a job when one that it waits for has failed.
 enum class AfterFailed : std::uint8_t { fail, run };
 
+/// A pool that a rigid job names among others.
+struct PoolSpeed {
+  int pool = 0;      ///< index into Cluster::pools
+  double speed = 1;  ///< there: its length is `duration_s` over that
+};
+
 struct Job {
   std::string name;
   std::string user;
@@ -55,6 +61,7 @@ struct Job {
   double submit_s = 0;
   Work work = Work::rigid;
   int gpus = 0;             ///< workers that the trace gave it; 0: free to choose
+  int nodes = 0;            ///< of a rigid job, with equally many of its GPUs each; 0: any
   double gpu_fraction = 1;  ///< in (0, 1], that it needs of each GPU; below 1 only rigid jobs have more than one
   double duration_s =
       0;  ///< rigid: its length; steps: measured length on `gpus` workers, to which step times are scaled (0: not scaled)
@@ -68,7 +75,8 @@ struct Job {
   double priority = 0;               ///< larger is more urgent
   double checkpoint_interval_s = 0;  ///< of training, between two periodic checkpoints; 0: as the scenario has it
   double checkpoint_write_s = kUnset;  ///< of each; NaN: as the scenario has it
-  int pool = -1;                       ///< index into Cluster::pools that it names, -1: none
+  int pool = -1;                       ///< index into Cluster::pools that it names, -1: none, or several
+  std::vector<PoolSpeed> pools;        ///< of a rigid job that names several, the first of them preferred
   Objective objective = Objective::min_cost;
   Stop stop = Stop::target;
   OnDeadline on_deadline = OnDeadline::continue_;
@@ -77,6 +85,12 @@ struct Job {
   AfterFailed after_failed = AfterFailed::fail;
   bool is_awaited = false;  ///< named in the `after` of another job
 
+  /// Of a rigid job: its length there.
+  double duration_on_s(int on_pool) const {
+    for (const PoolSpeed& named : pools)
+      if (named.pool == on_pool) return duration_s / named.speed;
+    return duration_s;
+  }
   bool has_target() const { return target_accuracy == target_accuracy; }
   bool has_deadline() const { return deadline_s != kNever; }
   bool has_cost_limit() const { return cost_limit_usd != kNever; }

@@ -49,14 +49,19 @@ long nodes_for(const Cluster& cluster, PoolId pool, long workers) {
   return (workers + per_node - 1) / per_node;
 }
 
+long nodes_of(const Cluster& cluster, const Configuration& configuration, PoolId pool) {
+  for (const Group& group : configuration.groups)
+    if (group.pool == pool && group.nodes > 0) return group.nodes;
+  return nodes_for(cluster, pool, configuration.workers_of(pool));
+}
+
 double boot_seconds(const Cluster& cluster, const Configuration* held, const Configuration& next) {
   double longest_s = 0;
   for (const Group& group : next.groups) {
     const auto& autoscale = cluster.pools[static_cast<std::size_t>(group.pool)].autoscale;
     if (!autoscale) continue;
-    const long up =
-        std::max<long>(autoscale->min_nodes, held == nullptr ? 0 : nodes_for(cluster, group.pool, held->workers_of(group.pool)));
-    if (nodes_for(cluster, group.pool, next.workers_of(group.pool)) > up) longest_s = std::max(longest_s, autoscale->boot_s);
+    const long up = std::max<long>(autoscale->min_nodes, held == nullptr ? 0 : nodes_of(cluster, *held, group.pool));
+    if (nodes_of(cluster, next, group.pool) > up) longest_s = std::max(longest_s, autoscale->boot_s);
   }
   return longest_s;
 }
@@ -67,10 +72,10 @@ double servers_usd_per_s(const CostRules& rules, const Configuration& configurat
 
 namespace {
 
-/// Nodes of a pool that are paid for while a job has so many workers there and nobody else any.
-long paid_nodes(const Cluster& cluster, Billing billing, PoolId pool, long workers) {
+/// Nodes of a pool that are paid for while the configuration runs there and nobody else.
+long paid_nodes(const Cluster& cluster, Billing billing, PoolId pool, const Configuration& configuration) {
   const Pool& of = cluster.pools[static_cast<std::size_t>(pool)];
-  const long own = nodes_for(cluster, pool, workers);
+  const long own = nodes_of(cluster, configuration, pool);
   if (billing == Billing::node) return own;
   return of.autoscale ? std::max<long>(own, of.autoscale->min_nodes) : of.nodes;
 }
@@ -85,8 +90,8 @@ double nodes_usd_per_s(const Cluster& cluster, Billing billing, const Configurat
         std::none_of(configuration.groups.begin(), configuration.groups.begin() + static_cast<std::ptrdiff_t>(g),
                      [&](const Group& other) { return other.pool == pool; });
     if (is_first)
-      rate += static_cast<double>(paid_nodes(cluster, billing, pool, configuration.workers_of(pool))) *
-              workers_per_node(cluster, pool) * worker_usd_per_s(cluster, pool);
+      rate += static_cast<double>(paid_nodes(cluster, billing, pool, configuration)) * workers_per_node(cluster, pool) *
+              worker_usd_per_s(cluster, pool);
   }
   return rate;
 }
@@ -157,7 +162,7 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
   Layout layout;
   if (configuration.groups.size() == 1) {
     const Group& group = configuration.groups.front();
-    const int per_node = workers_per_node(cluster, group.pool);
+    const int per_node = group.nodes > 0 ? group.workers_per_node() : workers_per_node(cluster, group.pool);
     std::vector<NodeShare>& shares = layout.emplace_back();
     for (int left = group.workers; left > 0; left -= per_node)
       shares.push_back({static_cast<int>(shares.size()), std::min(left, per_node)});
@@ -167,7 +172,7 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
   for (const Group& group : configuration.groups) {
     const auto pool = nodes.try_emplace(group.pool, cluster.pools[static_cast<std::size_t>(group.pool)].nodes,
                                         workers_per_node(cluster, group.pool));
-    pool.first->second.take_consolidated(group.workers, layout.emplace_back());
+    pool.first->second.take(Placement::consolidated, group, layout.emplace_back());
   }
   return layout;
 }
@@ -175,7 +180,9 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration) {
   return std::all_of(configuration.groups.begin(), configuration.groups.end(), [&](const Group& group) {
     const long nodes = cluster.pools[static_cast<std::size_t>(group.pool)].nodes;
-    return configuration.workers_of(group.pool) <= nodes * workers_per_node(cluster, group.pool);
+    const long per_node = workers_per_node(cluster, group.pool);
+    return configuration.workers_of(group.pool) <= nodes * per_node &&
+           (group.nodes == 0 || (group.nodes <= nodes && group.workers_per_node() <= per_node));
   });
 }
 
@@ -187,29 +194,45 @@ DeviceShare share_of(const Job& job) {
   return {.fraction = on_share_grid(job.gpu_fraction), .parts = job.gpus};
 }
 
+/// Of a rigid job. One GPU, or parts of GPUs, are on any nodes, whatever is said.
+Configuration rigid_configuration(const Job& job, PoolId pool) {
+  Configuration configuration;
+  configuration.share = share_of(job);
+  const bool part = configuration.share.is_part();
+  configuration.groups.push_back(
+      {.pool = pool, .workers = part ? configuration.share.devices() : job.gpus, .nodes = !part && job.gpus > 1 ? job.nodes : 0});
+  return configuration;
+}
+
 }  // namespace
 
+std::vector<PoolId> rigid_pools(const Job& job, const Cluster& cluster) {
+  std::vector<PoolId> named;
+  for (const PoolSpeed& pool : job.pools) named.push_back(pool.pool);
+  if (named.empty() && job.pool >= 0) named.push_back(job.pool);
+  const bool any = named.empty();
+  for (PoolId pool = 0; any && pool < static_cast<PoolId>(cluster.pools.size()); ++pool) named.push_back(pool);
+  std::erase_if(named, [&](PoolId pool) {
+    return !could_ever_fit(cluster, rigid_configuration(job, pool)) || (job.gpu_fraction < 1 && !has_gpus(cluster, pool));
+  });
+  if (any && named.size() > 1) named.resize(1);
+  return named;
+}
+
 std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster) {
-  const int devices = job.gpu_fraction == 1 ? job.gpus : share_of(job).devices();
-  const int first = std::max(job.pool, 0), behind = job.pool >= 0 ? first + 1 : static_cast<int>(cluster.pools.size());
-  for (PoolId pool = first; pool < behind; ++pool) {
-    const long workers = static_cast<long>(cluster.pools[static_cast<std::size_t>(pool)].nodes) * workers_per_node(cluster, pool);
-    if (devices <= workers && (job.gpu_fraction == 1 || has_gpus(cluster, pool))) return pool;
-  }
-  return std::nullopt;
+  const std::vector<PoolId> pools = rigid_pools(job, cluster);
+  return pools.empty() ? std::nullopt : std::optional(pools.front());
 }
 
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules) {
   Menu menu;
-  Choice choice;
-  const std::optional<PoolId> pool = rigid_pool(job, cluster);
-  if (!pool) return menu;
-  choice.configuration.share = share_of(job);
-  const bool part = choice.configuration.share.is_part();
-  choice.configuration.groups.push_back({.pool = *pool, .workers = part ? choice.configuration.share.devices() : job.gpus});
-  choice.predicted.time_s = job.duration_s;
-  choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, job.duration_s);
-  menu.ranked.push_back(std::move(choice));
+  for (const PoolId pool : rigid_pools(job, cluster)) {
+    Choice choice;
+    choice.configuration = rigid_configuration(job, pool);
+    choice.predicted.time_s = job.duration_on_s(pool);
+    choice.predicted.cost_usd = usd_for(cluster, rules, choice.configuration, choice.predicted.time_s);
+    menu.ranked.push_back(std::move(choice));
+  }
   return menu;
 }
 

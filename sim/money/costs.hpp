@@ -44,6 +44,8 @@ const Device& worker_device(const Cluster& cluster, PoolId pool);
 
 /// Nodes that so many workers of one pool take where they are alone on them.
 long nodes_for(const Cluster& cluster, PoolId pool, long workers);
+/// Those that the configuration takes of the pool where it is alone.
+long nodes_of(const Cluster& cluster, const Configuration& configuration, PoolId pool);
 
 /// price/3600 x devices held / devices of the node, in dollars a second. One worker, at the instance's price.
 double worker_usd_per_s(const Cluster& cluster, PoolId pool);
@@ -92,10 +94,12 @@ Layout empty_cluster_layout(const Cluster& cluster, const Configuration& configu
 /// Could this ever run, on an empty cluster?
 bool could_ever_fit(const Cluster& cluster, const Configuration& configuration);
 
-/// Where a rigid job runs: in the pool that it names, else in the first that could ever hold its GPUs; none when none could. A
-/// part of a GPU is of a pool that has some.
+/// Where a rigid job may run: in those of the pools it names that could ever hold it, in its order; if it names none, in the
+/// first that could. A part of a GPU is of a pool that has some.
+std::vector<PoolId> rigid_pools(const Job& job, const Cluster& cluster);
+/// The first of them; none when no pool could.
 std::optional<PoolId> rigid_pool(const Job& job, const Cluster& cluster);
-/// Its menu: one entry, its GPUs in that pool; empty without one.
+/// Its menu: an entry for each of these, its GPUs on its nodes there.
 Menu rigid_menu(const Job& job, const Cluster& cluster, const CostRules& rules);
 
 }  // namespace rehearse::sim

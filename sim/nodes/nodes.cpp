@@ -219,6 +219,67 @@ void Nodes::take(Placement placement, int devices, std::vector<NodeShare>& out) 
   }
 }
 
+void Nodes::take(Placement placement, const Group& group, std::vector<NodeShare>& out) {
+  if (group.nodes > 0)
+    take_even(placement, group.nodes, group.workers_per_node(), out);
+  else
+    take(placement, group.workers, out);
+}
+
+/// Nodes of which each has enough devices free, in the order in which `placement` takes them.
+std::vector<int> Nodes::even_nodes(Placement placement, int nodes, int devices) const {
+  std::vector<int> found;
+  for (int node = 0; node < node_count(); ++node)
+    if (free_on(node) >= devices) found.push_back(node);
+  std::stable_sort(found.begin(), found.end(), [&](int a, int b) {
+    return placement == Placement::spread ? free_on(a) > free_on(b) : free_on(a) < free_on(b);
+  });
+  if (placement != Placement::network_aware || rack_of_node_.empty()) return found;
+  const auto rack = [this](int node) { return static_cast<std::size_t>(rack_of_node_[static_cast<std::size_t>(node)]); };
+  std::vector<int> in_rack(nodes_of_rack_.size());
+  for (const int node : found) ++in_rack[rack(node)];
+  // The racks with enough of them before the others, of those the one with the fewest; else the one with the most.
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const bool a_does = in_rack[a] >= nodes, b_does = in_rack[b] >= nodes;
+    if (a_does != b_does) return a_does;
+    if (in_rack[a] != in_rack[b]) return a_does ? in_rack[a] < in_rack[b] : in_rack[a] > in_rack[b];
+    return a < b;
+  };
+  std::stable_sort(found.begin(), found.end(), [&](int a, int b) { return rack(a) != rack(b) && before(rack(a), rack(b)); });
+  return found;
+}
+
+void Nodes::take_even(Placement placement, int nodes, int devices, std::vector<NodeShare>& out) {
+  check(nodes_with(devices) >= nodes, "more nodes are taken than have so many devices free");
+  const bool by_bucket = placement == Placement::consolidated || placement == Placement::best_fit;
+  if (!by_bucket) {
+    const std::vector<int> found = even_nodes(placement, nodes, devices);
+    for (std::size_t n = 0; n < static_cast<std::size_t>(nodes); ++n) {
+      change(found[n], -devices);
+      out.push_back({found[n], devices});
+    }
+    return;
+  }
+  // A node that was taken falls into a bucket that has been passed.
+  int left = nodes;
+  for (int bucket = devices; left > 0; ++bucket)
+    for (const IndexSet& at = with_free_[static_cast<std::size_t>(bucket)]; left > 0 && !at.empty(); --left) {
+      const int node = at.smallest();
+      change(node, -devices);
+      out.push_back({node, devices});
+    }
+}
+
+int Nodes::nodes_with(int free_devices) const {
+  int nodes = 0;
+  for (int free = free_devices; free <= per_node_; ++free) nodes += count_[static_cast<std::size_t>(free)];
+  return nodes;
+}
+
+bool Nodes::has_room_for(const Group& group) const {
+  return group.workers <= free_total_ && (group.nodes == 0 || nodes_with(group.workers_per_node()) >= group.nodes);
+}
+
 bool Nodes::has_node_with(int free_devices) const {
   for (int bucket = free_devices; bucket <= per_node_; ++bucket)
     if (!with_free_[static_cast<std::size_t>(bucket)].empty()) return true;

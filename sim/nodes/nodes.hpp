@@ -38,6 +38,10 @@ class Nodes {
   void restore(int node);
   bool is_out(int node) const { return !withdrawn_.empty() && withdrawn_[static_cast<std::size_t>(node)] > 0; }
   int nodes_out() const { return nodes_out_; }
+  /// How many nodes have so many devices free, or more?
+  int nodes_with(int free_devices) const;
+  /// Are the group's workers free now, where it names a number of nodes on so many of them?
+  bool has_room_for(const Group& group) const;
   /// Does some node have so many devices free?
   bool has_node_with(int free_devices) const;
   /// Takes `devices` on the fewest nodes: the emptiest first, the rest on the fullest node that holds it; ties to the lowest
@@ -45,6 +49,9 @@ class Nodes {
   void take_consolidated(int devices, std::vector<NodeShare>& out);
   /// Takes `devices` as `placement` says; ties to the lowest index. There must be so many free.
   void take(Placement placement, int devices, std::vector<NodeShare>& out);
+  /// Takes the group's devices, for which there must be room. Of a number of nodes: the fullest that have enough; with `spread`
+  /// the emptiest; with `network_aware` of one rack, if one has enough of them. Ties to the lowest index.
+  void take(Placement placement, const Group& group, std::vector<NodeShare>& out);
   /// Takes exactly these; the devices must be free.
   void take(std::span<const NodeShare> shares);
   /// Free devices on nodes that have fewer free than a job of so many workers takes of each whole node it is on, or of the one
@@ -58,6 +65,8 @@ class Nodes {
   void take_best_fit(int devices, std::vector<NodeShare>& out);
   void take_spread(int devices, std::vector<NodeShare>& out);
   void take_network_aware(int devices, std::vector<NodeShare>& out);
+  void take_even(Placement placement, int nodes, int devices, std::vector<NodeShare>& out);
+  std::vector<int> even_nodes(Placement placement, int nodes, int devices) const;
   int take_from_rack(int rack, int devices, std::vector<NodeShare>& out);
   int best_rack(int devices) const;
   void change(int node, int delta);

@@ -67,7 +67,8 @@ AloneOutcome AloneRunner::run(const Job& job, const Choice& choice) {
   AloneOutcome outcome;
   const Configuration& configuration = choice.configuration;
   if (!could_ever_fit(cluster_, configuration)) return outcome;
-  double running_s = job.duration_s, start_s = boot_seconds(cluster_, nullptr, configuration), collect_s = 0, power = 1;
+  double running_s = job.duration_on_s(configuration.groups.front().pool),
+         start_s = boot_seconds(cluster_, nullptr, configuration), collect_s = 0, power = 1;
   if (job.work != Work::rigid) {
     const Layout layout = empty_cluster_layout(cluster_, configuration);
     const std::vector<Plans> plans = ask_plans(policy_, *models_.step_times, cluster_, job, configuration, layout);

@@ -24,6 +24,8 @@ void validate_configuration(const Cluster& cluster, const Job& job, const Config
   for (const Group& group : c.groups) {
     require(group.pool >= 0 && static_cast<std::size_t>(group.pool) < cluster.pools.size(), "a pool that does not exist");
     require(group.workers > 0, "{} workers", group.workers);
+    require(group.nodes == 0 || (group.nodes > 0 && group.workers % group.nodes == 0), "{} workers on {} nodes", group.workers,
+            group.nodes);
     require(group.batch_per_worker > 0 || job.work == Work::rigid, "a batch of {} samples a worker", group.batch_per_worker);
     const double busy_w = worker_device(cluster, group.pool).busy_w;
     require(c.power_limit_w == 0 || (c.power_limit_w > worker_device(cluster, group.pool).idle_w && c.power_limit_w <= busy_w),
@@ -101,6 +103,10 @@ void validate_layout(const Cluster& cluster, const Configuration& configuration,
       devices += share.devices;
     }
     require(devices == group.workers, "{} devices for {} workers", devices, group.workers);
+    if (group.nodes == 0) continue;
+    const auto is_even = [&](const NodeShare& share) { return share.devices == group.workers_per_node(); };
+    require(static_cast<int>(layout[g].size()) == group.nodes && std::ranges::all_of(layout[g], is_even),
+            "{} nodes for a job that needs {} with {} devices each", layout[g].size(), group.nodes, group.workers_per_node());
   }
   std::sort(seen.begin(), seen.end());
   require(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "a node named twice");

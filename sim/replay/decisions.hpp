@@ -185,6 +185,14 @@ class Truth {
   virtual double remaining_s(JobSlot slot, int entry, double now_s) const = 0;
 };
 
+/// Which nodes jobs hold.
+class HeldNodes {
+ public:
+  virtual ~HeldNodes() = default;
+  /// For each group of its configuration the devices on each node; of a job that holds devices.
+  virtual const Layout& held(JobSlot slot) const = 0;
+};
+
 /// Read-only. The spans name slots to which something has happened since the last call, in order of time; what they are now
 /// stands in `jobs` (Service::state): a job may have been in several places meanwhile, and then is in several spans. A discipline
 /// keeps its own ordered index from them. A slot of `ended` is used for another job after this call.
@@ -201,6 +209,7 @@ struct QueueView {
   std::span<const DeviceShares> shares = {};  ///< by pool: the room beside jobs that need parts of devices; empty: unknown
   const SharingRules* sharing = nullptr;      ///< how jobs on one device slow each other down, as measured; null: unknown
   const CostRules* costs = nullptr;           ///< how devices are paid for; null: as CostRules has it
+  const HeldNodes* held = nullptr;            ///< which nodes jobs hold; null: unknown
   const Sight* sight = nullptr;               ///< prices, revocations and what waits; null outside of a replay
 };
 

@@ -184,6 +184,7 @@ void ReplayRun::decide(double now_s) {
                        .shares = shares_,
                        .sharing = &setup_.sharing,
                        .costs = &setup_.costs,
+                       .held = this,
                        .sight = this};
   answer_.clear();
   ask_policy("queue", nullptr, now_s, [&] { setup_.policy.queue->decide(view, answer_); });
@@ -226,7 +227,8 @@ double ReplayRun::fragmentation(PoolId pool) const {
   for (const JobSlot slot : answer_.heads) {
     const std::vector<Group>& groups = entry_of(slot, jobs_[slot].first_fitting_entry).configuration.groups;
     if (live_[slot].state != JobState::queued || groups.front().pool != pool || nodes.free_devices() == 0) continue;
-    return static_cast<double>(nodes.unusable_for(groups.front().workers)) / nodes.free_devices();
+    const int devices = groups.front().nodes > 0 ? groups.front().workers_per_node() : groups.front().workers;
+    return static_cast<double>(nodes.unusable_for(devices)) / nodes.free_devices();
   }
   return 0;
 }
@@ -235,14 +237,15 @@ const Choice& ReplayRun::entry_of(JobSlot slot, int entry) const {
   return jobs_[slot].menu.ranked[static_cast<std::size_t>(entry)];
 }
 
-/// Are there so many free devices now, and on the nodes that are named, if any?
+/// Are there so many free devices now, on so many nodes or on those that are named, if any?
 bool ReplayRun::is_free(const Configuration& configuration, const Layout& named, bool shares) const {
   if (configuration.share.is_part()) return is_part_free(configuration, named, shares);
   for (std::size_t g = 0; g < configuration.groups.size(); ++g) {
     const PoolId pool = configuration.groups[g].pool;
     if (configuration.workers_of(pool) > free_devices_[static_cast<std::size_t>(pool)]) return false;
-    if (named.empty()) continue;
     const Nodes& nodes = nodes_[static_cast<std::size_t>(pool)];
+    if (named.empty() && !nodes.has_room_for(configuration.groups[g])) return false;
+    if (named.empty()) continue;
     for (const NodeShare& share : named[g])
       if (share.devices > nodes.free_on(share.node)) return false;
   }
@@ -294,7 +297,9 @@ void ReplayRun::apply(const QueueAnswer& answer, double now_s) {
             s.job, "names nodes for a job that needs parts of devices, and not the one device that it shares");
     if (!s.nodes.empty())
       ask_policy("queue", &jobs_[s.job].job, now_s, [&] { validate_layout(cluster_, configuration, s.nodes); });
-    require(is_free(configuration, s.nodes, s.shares), s.job, "starts a job on devices that are not free");
+    require(is_free(configuration, s.nodes, s.shares), s.job,
+            configuration.needs_nodes() ? "starts a job on devices that are not free, or not on as many nodes as it needs"
+                                        : "starts a job on devices that are not free");
     --waiting_;
     start(s, now_s);
   }

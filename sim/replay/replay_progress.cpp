@@ -163,8 +163,8 @@ bool ReplayRun::too_few_nodes() const {
       const Configuration& c = choice.configuration;
       if (could_ever_fit(cluster_, c) && std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& group) {
             const Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
-            return c.workers_of(group.pool) <=
-                   static_cast<long>(nodes.node_count() - nodes.nodes_out()) * nodes.devices_per_node();
+            const long there = nodes.node_count() - nodes.nodes_out();
+            return c.workers_of(group.pool) <= there * nodes.devices_per_node() && group.nodes <= there;
           }))
         return false;
     }
@@ -187,7 +187,8 @@ std::string ReplayRun::what_waits(JobSlot slot) const {
   const Configuration& c = entry_of(slot, holds ? live.entry : queued.first_fitting_entry).configuration;
   for (const Group& group : c.groups) {
     const Nodes& nodes = nodes_[static_cast<std::size_t>(group.pool)];
-    text += fmt::format("{} {} of pool \"{}\"", &group == &c.groups.front() ? (holds ? "with" : "for") : " and", group.workers,
+    text += fmt::format("{} {}{} of pool \"{}\"", &group == &c.groups.front() ? (holds ? "with" : "for") : " and", group.workers,
+                        group.nodes > 0 ? fmt::format(" on {} nodes", group.nodes) : std::string(),
                         cluster_.pools[static_cast<std::size_t>(group.pool)].name);
     if (!holds)
       text += fmt::format(" ({} of {} free, {} of {} nodes away)", nodes.free_devices(), nodes.capacity(), nodes.nodes_out(),

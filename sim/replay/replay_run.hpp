@@ -111,7 +111,7 @@ struct HeldRecord {
   std::vector<double> usd_of_pool;
 };
 
-class ReplayRun final : public EventHandler, public Truth, public Sight {
+class ReplayRun final : public EventHandler, public Truth, public Sight, public HeldNodes {
  public:
   explicit ReplayRun(const ReplaySetup& setup);
   ReplayTotals run(void (*drive)(EventQueue&, EventHandler&));
@@ -123,6 +123,7 @@ class ReplayRun final : public EventHandler, public Truth, public Sight {
   PoolSight pool(PoolId pool) const override;
   int queue_length() const override { return waiting_; }
   std::vector<WaitingJob> waiting() const override;
+  const Layout& held(JobSlot slot) const override { return live_[slot].layout; }
 
  private:
   void pull(std::size_t source);

@@ -31,7 +31,7 @@ void ReplayRun::allocate(JobSlot slot, const Layout& wanted, Placement placement
     const auto pool = static_cast<std::size_t>(configuration.groups[g].pool);
     live.layout[g].clear();
     if (wanted.empty()) {
-      nodes_[pool].take(placement, configuration.groups[g].workers, live.layout[g]);
+      nodes_[pool].take(placement, configuration.groups[g], live.layout[g]);
     } else {
       live.layout[g] = wanted[g];
       nodes_[pool].take(live.layout[g]);

@@ -84,7 +84,7 @@ StageCourse stage_course(const StageInputs& in, const Models& models) {
   StageCourse course;
   course.end = *in.progress;
   if (job.work == Work::rigid) {
-    course.length_s = job.duration_s * (1 - in.progress->work_done);
+    course.length_s = job.duration_on_s(in.choice->configuration.groups.front().pool) * (1 - in.progress->work_done);
     course.full_work = 1;
     course.end.work_done = 1;
     return course;

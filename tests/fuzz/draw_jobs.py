@@ -57,6 +57,12 @@ def job(draw, name, date):
         drawn["gpu_fraction"] = round(rng.uniform(0.05, 1), 2)
     if draw.chance(0.12) and drawn.get("gpus", 1) <= pool["nodes"] * pool["workers"] and (pool["gpus"] or not part):
         drawn["pool"] = pool["name"]
+    if kind == "rigid" and not part and draw.chance(0.2):
+        drawn["nodes"] = rng.randint(1, pool["nodes"])
+        drawn["gpus"] = drawn["nodes"] * rng.randint(1, pool["workers"])
+    if "pool" not in drawn and kind in ("rigid", "epochs") and draw.chance(0.12):
+        named = [pool["name"]] + [p["name"] for p in draw.pools if p is not pool and draw.chance(0.5)]
+        drawn["pool"] = [{"name": p, "speed": round(rng.uniform(0.2, 3), 2)} if kind == "rigid" and draw.chance(0.6) else p for p in named]
     if draw.chance(0.4):
         drawn["deadline_s"] = round(rng.uniform(100, 200000), 1)
         if draw.chance(0.3):

@@ -22,7 +22,9 @@ using Names = std::vector<std::string>;
 ordered_json schema_of(const JobField& field) {
   ordered_json schema = ordered_json::object();
   schema["description"] = plain(field.meaning);
-  if (std::holds_alternative<Names TraceJob::*>(field.member)) {
+  if (field.names == traces::NameOf::pool) {
+    schema["$ref"] = "#/$defs/pools_of_job";
+  } else if (std::holds_alternative<Names TraceJob::*>(field.member)) {
     schema["type"] = "array";
     schema["items"]["$ref"] = "#/$defs/text";
   } else if (field.choices != nullptr) {
@@ -69,7 +71,7 @@ ordered_json some_value(const JobField& field) {
 /// All that can be said beside one kind of work; a job_type is instead of a model and what is said of one.
 ordered_json job_with(const std::string& name, std::set<std::string_view> work) {
   static const std::set<std::string_view> kModel{"model", "dataset", "precision", "lr_rule", "recipe", "max_accumulation"};
-  std::set<std::string_view> works{"duration_s", "steps", "epochs", "target_accuracy", "stop", "job_type"};
+  std::set<std::string_view> works{"duration_s", "nodes", "steps", "epochs", "target_accuracy", "stop", "job_type"};
   works.insert(kModel.begin(), kModel.end());
   if (!work.contains("job_type")) work.insert(kModel.begin(), kModel.end());
   ordered_json job = ordered_json::object();
@@ -122,7 +124,7 @@ TEST_CASE("every field of a job means the same in JSON, in CSV and to a process"
   using Work = std::set<std::string_view>;
   std::set<std::string_view> seen;
   for (const Work& work :
-       {Work{"duration_s"}, Work{"steps"}, Work{"epochs", "target_accuracy", "stop"}, Work{"steps", "job_type"}}) {
+       {Work{"duration_s", "nodes"}, Work{"steps"}, Work{"epochs", "target_accuracy", "stop"}, Work{"steps", "job_type"}}) {
     const TemporaryFolder folder;
     folder.write("table.csv", "job_type,workers,batch,steps_per_s\n\"a, type\",1,1,2\n");
     const ordered_json job = job_with("json", work);

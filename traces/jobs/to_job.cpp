@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -67,6 +68,31 @@ const std::vector<SharedNumber>& shared_numbers() {
   return numbers;
 }
 
+/// One of several pools in a text: its name, or its name, a colon and its speed.
+std::optional<sim::PoolSpeed> pool_of(const std::string& text, const std::vector<std::string>& pools) {
+  sim::PoolSpeed found{.pool = index_of(text, pools, itself)};
+  if (found.pool >= 0) return found;
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  found.pool = index_of(text.substr(0, colon), pools, itself);
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, found.speed);
+  if (found.pool < 0 || error != std::errc{} || rest != end || !kSpeeds.contains(found.speed)) return std::nullopt;
+  return found;
+}
+
+/// Empty when one of them is none, or is named twice.
+std::vector<sim::PoolSpeed> several_pools(const std::string& text, const std::vector<std::string>& pools) {
+  std::vector<sim::PoolSpeed> found;
+  for (const std::string& one : split_names(text)) {
+    const std::optional<sim::PoolSpeed> pool = pool_of(one, pools);
+    const auto is_same = [&](const sim::PoolSpeed& other) { return pool && other.pool == pool->pool; };
+    if (!pool || std::any_of(found.begin(), found.end(), is_same)) return {};
+    found.push_back(*pool);
+  }
+  return found;
+}
+
 }  // namespace
 
 LookedUp look_up(const TraceJob& job, const TraceOptions& scenario) {
@@ -74,7 +100,31 @@ LookedUp look_up(const TraceJob& job, const TraceOptions& scenario) {
           .dataset = index_of(job.dataset, scenario.datasets, itself),
           .pool = index_of(job.pool, scenario.pools, itself),
           .recipe = index_of(job.recipe, scenario.recipes, name_of_recipe),
+          .pools = job.pool.find_first_of(";:") == std::string::npos || index_of(job.pool, scenario.pools, itself) >= 0
+                       ? std::vector<sim::PoolSpeed>()
+                       : several_pools(job.pool, scenario.pools),
           .job_type = measured_type(job.job_type, scenario.job_types)};
+}
+
+std::vector<int> named_pools(const LookedUp& found) {
+  std::vector<int> pools;
+  for (const sim::PoolSpeed& one : found.pools) pools.push_back(one.pool);
+  if (found.pool >= 0) pools.push_back(found.pool);
+  return pools;
+}
+
+std::optional<JobMistake> nodes_mistake(const TraceJob& job) {
+  if (!is_given(job.nodes)) return std::nullopt;
+  if (!is_given(job.duration_s)) return JobMistake{.column = "nodes", .expected = "nothing without duration_s"};
+  const double gpus = is_given(job.gpus) ? job.gpus : 1;
+  if (std::fmod(gpus, job.nodes) == 0) return std::nullopt;
+  return JobMistake{.column = "nodes", .expected = "a number that divides its gpus"};
+}
+
+std::optional<JobMistake> pool_mistake(const TraceJob& job, const LookedUp& found) {
+  const auto has_speed = [](const sim::PoolSpeed& one) { return one.speed != 1; };
+  if (is_given(job.duration_s) || std::none_of(found.pools.begin(), found.pools.end(), has_speed)) return std::nullopt;
+  return JobMistake{.column = "pool", .expected = "pools without a speed: only a job with duration_s has one on each"};
 }
 
 std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found) {
@@ -82,7 +132,7 @@ std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& foun
   if (!job.model.empty() && found.model < 0) fields.push_back(find_job_field("model"));
   if (!job.job_type.empty() && found.job_type == nullptr) fields.push_back(find_job_field("job_type"));
   if (!job.dataset.empty() && found.dataset < 0) fields.push_back(find_job_field("dataset"));
-  if (!job.pool.empty() && found.pool < 0) fields.push_back(find_job_field("pool"));
+  if (!job.pool.empty() && found.pool < 0 && found.pools.empty()) fields.push_back(find_job_field("pool"));
   if (!job.recipe.empty() && found.recipe < 0) fields.push_back(find_job_field("recipe"));
   return fields;
 }
@@ -90,7 +140,11 @@ std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& foun
 std::optional<NotMeasured> not_measured(const TraceJob& job, const LookedUp& found) {
   if (found.job_type == nullptr) return std::nullopt;
   const std::string where = job.pool.empty() ? "in a pool of the cluster" : "in its pool";
-  const std::vector<workloads::MeasuredSteps::Setting> settings = found.job_type->settings(job.batch_size, found.pool);
+  std::vector<workloads::MeasuredSteps::Setting> settings = found.job_type->settings(job.batch_size, found.pool);
+  if (!found.pools.empty())
+    std::erase_if(settings, [&](const workloads::MeasuredSteps::Setting& setting) {
+      return std::none_of(found.pools.begin(), found.pools.end(), [&](const auto& one) { return one.pool == setting.pool; });
+    });
   if (settings.empty()) {
     const std::vector<int> batches = found.job_type->batches(found.pool);
     return NotMeasured{.column = "batch_size",
@@ -134,6 +188,8 @@ sim::Job to_job(const TraceJob& from, const LookedUp& found, const TraceOptions&
   }
   job.work = work_of(job);
   job.pool = found.pool;
+  job.pools = found.pools;
+  if (is_given(from.nodes) && job.work == sim::Work::rigid) job.nodes = static_cast<int>(from.nodes);
   job.objective = chosen<sim::Objective>(from.objective, objective_names());
   job.stop = chosen<sim::Stop>(from.stop, stop_names());
   job.on_deadline = chosen<sim::OnDeadline>(from.on_deadline, on_deadline_names());
@@ -160,7 +216,13 @@ TraceJob to_trace_job(const sim::Job& job, const std::vector<std::string>& pools
   }
   if (job.gpus > 0) plain.gpus = job.gpus;
   if (job.gpu_fraction != 1) plain.gpu_fraction = job.gpu_fraction;
+  if (job.nodes > 0) plain.nodes = job.nodes;
   if (job.pool >= 0) plain.pool = pools[static_cast<std::size_t>(job.pool)];
+  for (const sim::PoolSpeed& one : job.pools) {
+    if (!plain.pool.empty()) plain.pool += ";";
+    plain.pool += pools[static_cast<std::size_t>(one.pool)];
+    if (one.speed != 1 || job.pools.size() == 1) plain.pool += fmt::format(":{}", one.speed);
+  }
   plain.objective = word(objective_names(), job.objective);
   plain.stop = word(stop_names(), job.stop);
   plain.on_deadline = word(on_deadline_names(), job.on_deadline);

@@ -42,10 +42,17 @@ struct TraceOptions {
 /// Indices into the scenario's names; -1: not given, or none of them.
 struct LookedUp {
   int model = -1, dataset = -1, pool = -1, recipe = -1;
+  std::vector<sim::PoolSpeed> pools = {};  ///< where it names several, or a speed; `pool` is then -1
   const workloads::MeasuredSteps* job_type = nullptr;
 };
 
 LookedUp look_up(const TraceJob& job, const TraceOptions& scenario);
+/// The indices of the pools that it names; none: any.
+std::vector<int> named_pools(const LookedUp& found);
+/// What a job says of its pools that only another job may say.
+std::optional<JobMistake> pool_mistake(const TraceJob& job, const LookedUp& found);
+/// What is wrong with its number of nodes; of a trace it is set aside instead.
+std::optional<JobMistake> nodes_mistake(const TraceJob& job);
 /// The fields whose names were not found.
 std::vector<const JobField*> not_found(const TraceJob& job, const LookedUp& found);
 /// Of a job of a measured type: what is asked of it that was measured in none of its pools, its batch or its number of GPUs, and

@@ -125,11 +125,24 @@ void trim_names(std::vector<std::string>& names) {
   std::erase(names, std::string());
 }
 
-std::string ClusterLimits::too_many(double gpus, int pool) const {
+std::string ClusterLimits::too_many(double gpus, const std::vector<int>& pools) const {
   if (pool_gpus.empty()) return {};
-  const int most = pool >= 0 ? pool_gpus[static_cast<std::size_t>(pool)] : *std::max_element(pool_gpus.begin(), pool_gpus.end());
+  int most = 0;
+  for (const int pool : pools) most = std::max(most, pool_gpus[static_cast<std::size_t>(pool)]);
+  if (pools.empty()) most = *std::max_element(pool_gpus.begin(), pool_gpus.end());
   if (gpus <= most) return {};
-  return fmt::format("at most {} GPUs, all of {} pool", most, pool >= 0 ? "its" : "the largest");
+  return fmt::format("at most {} GPUs, all of {} pool", most,
+                     pools.empty()       ? "the largest"
+                     : pools.size() == 1 ? "its"
+                                         : "its largest");
+}
+
+bool ClusterLimits::has_nodes(double nodes, double gpus_of_node, const std::vector<int>& pools) const {
+  for (std::size_t pool = 0; pool < pool_nodes.size(); ++pool) {
+    if (!pools.empty() && std::find(pools.begin(), pools.end(), static_cast<int>(pool)) == pools.end()) continue;
+    if (nodes <= pool_nodes[pool] && gpus_of_node * pool_nodes[pool] <= pool_gpus[pool]) return true;
+  }
+  return pool_nodes.empty();
 }
 
 std::string ClusterLimits::too_many_for_a_node(double gpus) const {

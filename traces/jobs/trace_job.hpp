@@ -100,6 +100,7 @@ inline constexpr sim::NumberRange kStepCounts{.low = 1};                        
 inline constexpr sim::NumberRange kEpochCounts{.low = 1, .high = 1e6};                              ///< whole
 inline constexpr sim::NumberRange kReadingCounts{.low = 1, .high = 100};                            ///< whole
 inline constexpr sim::NumberRange kWriteTimes{.low = 0, .high = 1e6};                               ///< checkpoint_write_s
+inline constexpr sim::NumberRange kSpeeds{.low = 1e-3, .high = 1e3};                                ///< of a pool
 inline constexpr sim::NumberRange kGpuFractions{.low = 0, .high = 1, .low_excluded = true};
 inline constexpr sim::NumberRange kCpuCounts{.low = 0, .high = 1e9};  ///< cores, also parts of one
 inline constexpr sim::NumberRange kMemoryBytes{.low = 0, .high = 1e18};
@@ -141,11 +142,14 @@ double gpus_alone(const TraceJob& job);
 /// Of the scenario's cluster; where it is empty, nothing is checked against it.
 struct ClusterLimits {
   std::vector<int> pool_gpus;          ///< of all nodes, in the order of Cluster::pools; a node without GPUs counts as one
+  std::vector<int> pool_nodes;         ///< likewise
   int node_gpus = 0;                   ///< of the largest node
   std::vector<std::string> gpu_types;  ///< names of devices
 
-  /// What a rigid job on `gpus` asks for in vain, if it does; else empty. `pool` is an index, -1 for any.
-  std::string too_many(double gpus, int pool) const;
+  /// What a rigid job on `gpus` asks for in vain, if it does; else empty. `pools` are the indices that it names, none for any.
+  std::string too_many(double gpus, const std::vector<int>& pools) const;
+  /// Has one of these pools so many nodes with so many GPUs each?
+  bool has_nodes(double nodes, double gpus_of_node, const std::vector<int>& pools) const;
   /// The same for one node, which the replay leaves by spreading the job.
   std::string too_many_for_a_node(double gpus) const;
   /// Whether one of the types in `theirs` (with | between them) is here. Names are compared without case up to the end of the
@@ -153,6 +157,9 @@ struct ClusterLimits {
   bool has_gpu_type(std::string_view theirs) const;
 };
 
+inline constexpr std::string_view kUnevenNodes = "a number that divides its GPUs: set aside, its GPUs are counted";
+inline constexpr std::string_view kOtherNodes =
+    "as many nodes with as many GPUs as its pool has: set aside, its GPUs are counted";
 inline constexpr std::string_view kUnknownGpuType = "a GPU of the cluster: set aside, the job runs on any";
 
 /// No public trace pauses as long; a clock that was set, a missing date read as 0, or pieces of two traces do.

@@ -213,7 +213,9 @@ void TraceStream::look_up_names() {
 void TraceStream::check_alone() {
   if (const auto missing = not_measured(row_.job, looked_up_))
     row_.refuse(missing->column, missing->expected, sim::shown(reader_->written(missing->column, missing->value).text));
-  for (const JobMistake& mistake : job_mistakes(row_.job)) {
+  std::vector<JobMistake> mistakes = job_mistakes(row_.job);
+  if (const auto mistake = pool_mistake(row_.job, looked_up_)) mistakes.push_back(*mistake);
+  for (const JobMistake& mistake : mistakes) {
     const double* const number = number_of(row_.job, *find_job_field(mistake.column));
     const bool has_number = number != nullptr && is_given(*number);
     row_.refuse(mistake.column, std::string(mistake.expected),
@@ -224,7 +226,7 @@ void TraceStream::check_alone() {
 bool TraceStream::check_size() {
   const TraceJob& job = row_.job;
   if (choices_.scenario == nullptr || !is_given(job.duration_s)) return true;
-  std::string expected = choices_.scenario->cluster.too_many(gpus_alone(job), looked_up_.pool);
+  std::string expected = choices_.scenario->cluster.too_many(gpus_alone(job), named_pools(looked_up_));
   if (expected.empty()) return true;
   const Written gpus = reader_->written("gpus", job.gpus);
   row_.refuse(gpus.column, std::move(expected), sim::shown(gpus.text));
@@ -280,7 +282,7 @@ bool TraceStream::scale() {
 
 /// With the jobs before, and with the cluster's nodes and GPUs.
 void TraceStream::compare() {
-  const TraceJob& job = row_.job;
+  TraceJob& job = row_.job;
   const auto repaired = [this](std::string_view field, double value, std::string what) {
     Written at = reader_->written(field, value);
     row_.repairs.push_back({at.column, std::move(what), std::move(at.text)});
@@ -293,8 +295,17 @@ void TraceStream::compare() {
   latest_s_ = std::max(latest_s_, job.submit_s);
   if (choices_.scenario == nullptr) return;
   const ClusterLimits& cluster = choices_.scenario->cluster;
-  if (is_given(job.duration_s))
-    if (std::string expected = cluster.too_many_for_a_node(job.gpu_fraction < 1 ? 1 : gpus_alone(job)); !expected.empty())
+  const bool part = job.gpu_fraction < 1;
+  if (is_given(job.nodes) && is_given(job.duration_s) && !part) {
+    const double gpus = gpus_alone(job);
+    const bool even = std::fmod(gpus, job.nodes) == 0;
+    if (!even || !cluster.has_nodes(job.nodes, gpus / job.nodes, named_pools(looked_up_))) {
+      repaired("nodes", job.nodes, std::string(even ? kOtherNodes : kUnevenNodes));
+      job.nodes = kNotGiven;
+    }
+  }
+  if (is_given(job.duration_s) && !is_given(job.nodes))
+    if (std::string expected = cluster.too_many_for_a_node(part ? 1 : gpus_alone(job)); !expected.empty())
       repaired("gpus", job.gpus, std::move(expected));
   if (!job.gpu_type.empty() && !cluster.has_gpu_type(job.gpu_type))
     row_.repairs.push_back({"gpu_type", std::string(kUnknownGpuType), job.gpu_type});

@@ -17,7 +17,7 @@ class PlainConservative final : public rehearse::policies::BackfillQueue {
     rehearse::policies::Availability available;
     bool early = false;
   };
-  static double end_of(const Waiting& job) { return rehearse::sim::on_date_grid(job.start_s + job.need_s); }
+  static double end_of(const Waiting& job) { return rehearse::sim::on_date_grid(job.reserved.start_s + job.need_s); }
   Plan& plan_of(const Line& line) {
     if (plans_.size() <= line.pool) plans_.resize(line.pool + 1);
     return plans_[line.pool];
@@ -26,11 +26,11 @@ class PlainConservative final : public rehearse::policies::BackfillQueue {
     plan_of(line).available.add(from_s, to_s, devices);
     plan_of(line).early = true;
   }
-  void let_go_early(Line& line, double expected_s, int devices) override {
-    give_back(line, -rehearse::sim::kNever, expected_s, devices);
+  void let_go_early(Line& line, double expected_s, const Held& held) override {
+    give_back(line, -rehearse::sim::kNever, expected_s, held.devices);
   }
   void give_up(Line& line, const Waiting& job) override {
-    if (job.start_s != rehearse::sim::kNever) give_back(line, job.start_s, end_of(job), job.devices);
+    if (job.reserved.start_s != rehearse::sim::kNever) give_back(line, job.reserved.start_s, end_of(job), job.devices);
   }
 
   void serve(Line& line, const rehearse::sim::QueueView& view, rehearse::sim::QueueAnswer& answer) override {
@@ -41,36 +41,36 @@ class PlainConservative final : public rehearse::policies::BackfillQueue {
     available.advance(now_s);
     int at_hand = available.free_now();
     for (std::size_t w = 0; w < planned; ++w)
-      if (jobs[w].start_s <= now_s) at_hand += jobs[w].devices;
+      if (jobs[w].reserved.start_s <= now_s) at_hand += jobs[w].devices;
     if (at_hand != free_of(line)) {
       available.reset(now_s, free_of(line));
       for (const auto& release : line.releases)
         if (release.key != rehearse::sim::kNever)
           available.add(
               release.key > now_s ? release.key : rehearse::sim::on_date_grid(now_s + std::max(1.0, 0.1 * (now_s - release.key))),
-              rehearse::sim::kNever, devices_of(release.slot));
-      for (Waiting& job : jobs) job.start_s = rehearse::sim::kNever;
+              rehearse::sim::kNever, held(release.slot).devices);
+      for (Waiting& job : jobs) job.reserved.start_s = rehearse::sim::kNever;
     }
     for (std::size_t w = 0; w < planned; ++w) {
       Waiting& job = jobs[w];
-      if (job.start_s != rehearse::sim::kNever) {
-        if (!plan_of(line).early || job.start_s <= now_s) continue;
-        available.add(job.start_s, end_of(job), job.devices);
+      if (job.reserved.start_s != rehearse::sim::kNever) {
+        if (!plan_of(line).early || job.reserved.start_s <= now_s) continue;
+        available.add(job.reserved.start_s, end_of(job), job.devices);
       }
-      job.start_s = available.earliest(now_s, {.for_s = job.need_s, .devices = job.devices});
-      if (job.start_s != rehearse::sim::kNever) available.add(job.start_s, end_of(job), -job.devices);
+      job.reserved.start_s = available.earliest(now_s, {.for_s = job.need_s, .devices = job.devices});
+      if (job.reserved.start_s != rehearse::sim::kNever) available.add(job.reserved.start_s, end_of(job), -job.devices);
     }
     plan_of(line).early = false;
     line.waiting.clear();
     for (const Waiting& job : jobs) {
-      const bool due = job.start_s <= now_s;
+      const bool due = job.reserved.start_s <= now_s;
       if (due && fits_now(view, job))
         start(line, job, view, answer);
       else
         line.waiting.push_back(job);
-      if (!due) answer.wake_at_s = std::min(answer.wake_at_s, job.start_s);
+      if (!due) answer.wake_at_s = std::min(answer.wake_at_s, job.reserved.start_s);
     }
-    if (!line.waiting.empty()) line.head_start_s = line.waiting.front().start_s;
+    if (!line.waiting.empty()) line.head_start_s = line.waiting.front().reserved.start_s;
   }
 
   std::vector<Plan> plans_;  // by pool

@@ -63,6 +63,24 @@ TEST_CASE("jobs that can never fit are warned of") {
   CHECK(warnings(scenario(R"({ "job_id": "two", "gpus": 2, "duration_s": 100 })", R"("manual")")).empty());
 }
 
+TEST_CASE("GPUs that a backfill queue counts are warned of") {
+  const auto said = [](const std::string& nodes, const std::string& queue) {
+    return warnings(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.16xlarge", "nodes": 2 } ] }, "jobs": [
+      { "gpus": 8, "duration_s": 60, "walltime_s": 90)" +
+                    nodes + R"( }, { "gpus": 1, "duration_s": 60, "walltime_s": 90 } ],
+      "policies": [ { "name": "one", "queue": )" +
+                    queue + " } ] }");
+  };
+  for (const char* queue : {"\"easy\"", "\"conservative\"", "\"slurm-backfill\""}) {
+    INFO(queue);
+    REQUIRE(said("", queue).size() == 1);
+    CHECK_THAT(said("", queue)[0], Contains("one counts the GPUs of 1 job of several GPUs") && Contains("\"nodes\""));
+    CHECK(said(R"(, "nodes": 1)", queue).empty());
+  }
+  for (const char* queue : {"\"fifo\"", "\"slurm-fifo\"", R"({ "name": "slurm", "backfill": false })"})
+    CHECK(said("", queue).empty());
+}
+
 TEST_CASE("deadlines below the fastest configuration are warned of") {
   const auto job = [](const char* deadline) {
     return R"({ "job_id": "a", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": )" +

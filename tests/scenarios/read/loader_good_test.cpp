@@ -10,6 +10,7 @@
 
 namespace {
 
+using Catch::Matchers::Contains;
 using rehearse::scenarios::convergence_json;
 using rehearse::scenarios::load_scenario;
 using rehearse::scenarios::Scenario;
@@ -365,4 +366,37 @@ TEST_CASE("a pool is dominated by what was measured of the models, not by the da
                                                  "over the latter mean nothing"});
   CHECK(warnings(R"({ "model": "resnet50", "dataset": "imagenet", "time_factor": 5 })").empty());
   CHECK(warnings(R"({ "model": "vgg16", "dataset": "imagenet", "time_factor": 5 })").size() == 1);  // of another model
+}
+
+TEST_CASE("a rigid job names nodes and several pools") {
+  const TemporaryFolder folder;
+  const auto scenario_with = [&](const std::string& job) {
+    return folder.write("s.json", R"({ "name": "s", "policies": [ { "name": "easy", "queue": "easy" } ], "cluster": { "pools": [
+      { "name": "a", "instance": "p3.16xlarge", "nodes": 4 }, { "name": "b", "instance": "p4d.24xlarge", "nodes": 1 } ] },
+      "jobs": [ )" + job + " ] }");
+  };
+  const std::string rigid = R"("gpus": 8, "duration_s": 60)";
+  const auto job =
+      load_scenario(scenario_with("{ " + rigid + R"(, "nodes": 1, "pool": [ "a", { "name": "b", "speed": 2.5 } ] })"), {})
+          ->jobs.at(0);
+  CHECK(job.nodes == 1);
+  CHECK(job.pool == -1);
+  REQUIRE(job.pools.size() == 2);
+  CHECK(job.duration_on_s(0) == 60);
+  CHECK(job.duration_on_s(1) == 24);
+  const auto alike = load_scenario(scenario_with("{ " + rigid + R"(, "pool": "a;b:2.5" })"), {})->jobs.at(0);
+  CHECK(alike.duration_on_s(1) == 24);
+  CHECK(load_scenario(scenario_with("{ " + rigid + R"(, "pool": [ "b" ] })"), {})->jobs.at(0).pool == 1);
+
+  const auto said = [&](const std::string& more) { return complaints_about(folder, scenario_with("{ " + more + " }")); };
+  CHECK_THAT(said(rigid + R"(, "nodes": 3)"), Contains("/jobs/0/nodes") && Contains("a number that divides its gpus"));
+  CHECK_THAT(said(R"("model": "resnet50", "epochs": 2, "nodes": 1)"), Contains("nothing without duration_s"));
+  CHECK_THAT(said(rigid + R"(, "pool": [ "a", "c" ])"), Contains("/jobs/0/pool/1") && Contains("\"c\""));
+  CHECK_THAT(said(rigid + R"(, "pool": [ "a", "a" ])"), Contains("a pool that is named once"));
+  CHECK_THAT(said(rigid + R"(, "pool": [])"), Contains("at least one pool"));
+  CHECK_THAT(said(rigid + R"(, "pool": [ { "name": "b", "speed": 0 } ])"), Contains("/jobs/0/pool/0/speed"));
+  CHECK_THAT(said(rigid + R"(, "pool": [ { "name": "b", "sped": 2 } ])"), Contains("sped"));
+  CHECK_THAT(said(R"("model": "resnet50", "epochs": 2, "pool": [ { "name": "b", "speed": 2 } ])"),
+             Contains("pools without a speed"));
+  CHECK(said(R"("model": "resnet50", "epochs": 2, "pool": [ "b", "a" ])").empty());
 }

@@ -48,6 +48,40 @@ std::vector<std::pair<int, int>> taken(Nodes& nodes, Placement placement, int de
 
 }  // namespace
 
+TEST_CASE("nodes with equal parts") {
+  // Four nodes of 4, of which 2, 0, 3 and 4 are free.
+  const auto made = [] {
+    Nodes nodes(4, 4);
+    nodes.take(std::vector<NodeShare>{{0, 2}, {1, 4}, {2, 1}});
+    return nodes;
+  };
+  const auto shares = [&](Placement placement, int count, int each) {
+    Nodes nodes = made();
+    const Group group{.workers = count * each, .nodes = count};
+    std::vector<std::pair<int, int>> result;
+    if (!nodes.has_room_for(group)) return result;
+    std::vector<NodeShare> out;
+    nodes.take(placement, group, out);
+    for (const NodeShare& share : out) result.emplace_back(share.node, share.devices);
+    return result;
+  };
+  using Shares = std::vector<std::pair<int, int>>;
+  CHECK(shares(Placement::consolidated, 1, 2) == Shares{{0, 2}});
+  CHECK(shares(Placement::consolidated, 2, 2) == Shares{{0, 2}, {2, 2}});
+  CHECK(shares(Placement::spread, 2, 2) == Shares{{3, 2}, {2, 2}});
+  CHECK(shares(Placement::best_fit, 2, 3) == Shares{{2, 3}, {3, 3}});
+  CHECK(shares(Placement::consolidated, 3, 1) == Shares{{0, 1}, {2, 1}, {3, 1}});
+  CHECK(shares(Placement::consolidated, 2, 4).empty());  // 9 are free, whole is one node
+  CHECK(shares(Placement::consolidated, 4, 1).empty());
+  CHECK(made().nodes_with(3) == 2);
+  // Racks {0, 1} and {2, 3}: one job of two nodes stays in the one that has two with enough.
+  Nodes racks(4, 4, {0, 0, 1, 1});
+  racks.take(std::vector<NodeShare>{{0, 2}, {1, 4}, {2, 1}});
+  std::vector<NodeShare> out;
+  racks.take(Placement::network_aware, {.workers = 4, .nodes = 2}, out);
+  CHECK((out[0].node == 2 && out[1].node == 3));
+}
+
 TEST_CASE("a queue sees what a job holds, has had and still needs") {
   // 2 GPUs, 30 s to start, 10 s to checkpoint. 4 epochs at 50 samples: 2 steps of 1 s and an evaluation of 0.25 s, 2.25 s each.
   World world{.cluster = cluster({{1, 2}}), .costs = {.start_s = 30, .checkpoint_s = 10}};

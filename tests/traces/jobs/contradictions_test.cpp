@@ -18,13 +18,67 @@ const traces::ClusterLimits kCluster{.pool_gpus = {8, 4}, .node_gpus = 4, .gpu_t
 }  // namespace
 
 TEST_CASE("sizes against pools and nodes") {
-  CHECK(kCluster.too_many(8, -1).empty());
-  CHECK(kCluster.too_many(9, -1) == "at most 8 GPUs, all of the largest pool");
-  CHECK(kCluster.too_many(5, 1) == "at most 4 GPUs, all of its pool");
+  CHECK(kCluster.too_many(8, {}).empty());
+  CHECK(kCluster.too_many(9, {}) == "at most 8 GPUs, all of the largest pool");
+  CHECK(kCluster.too_many(5, {1}) == "at most 4 GPUs, all of its pool");
   CHECK(kCluster.too_many_for_a_node(4).empty());
   CHECK(kCluster.too_many_for_a_node(5) == "at most 4 GPUs, all of the largest node: spread over several");
-  CHECK(traces::ClusterLimits{}.too_many(1e6, 3).empty());
+  CHECK(traces::ClusterLimits{}.too_many(1e6, {3}).empty());
   CHECK(traces::ClusterLimits{}.too_many_for_a_node(1e6).empty());
+}
+
+TEST_CASE("nodes that the cluster has, and that divide the GPUs") {
+  // 4 nodes of 2 GPUs, and 1 of 4.
+  const traces::ClusterLimits cluster{.pool_gpus = {8, 4}, .pool_nodes = {4, 1}, .node_gpus = 4};
+  CHECK(cluster.has_nodes(4, 2, {}));
+  CHECK(cluster.has_nodes(1, 4, {}));
+  CHECK_FALSE(cluster.has_nodes(1, 4, {0}));
+  CHECK_FALSE(cluster.has_nodes(2, 4, {}));
+  CHECK_FALSE(cluster.has_nodes(5, 1, {}));
+  CHECK(traces::ClusterLimits{}.has_nodes(99, 99, {}));
+  const TraceFile file(
+      "job_id,submit_s,gpus,nodes,duration_s,pool\n"
+      "two,0,4,2,60,\n"
+      "one,1,4,1,60,\n"
+      "not-there,2,4,1,60,large\n"
+      "uneven,3,5,2,60,\n"
+      "unsaid,4,5,,60,\n");
+  workloads::ProfileTable profiles;
+  const traces::JobList list =
+      traces::read_trace("native", file.path(), {.pools = {"large", "small"}, .cluster = cluster}, profiles);
+  REQUIRE(list.jobs.size() == 5);
+  CHECK(list.jobs[0].nodes == 2);
+  CHECK(list.jobs[1].nodes == 1);
+  for (std::size_t job = 2; job < 5; ++job) CHECK(list.jobs[job].nodes == 0);
+  const std::string report = to_string(list.report);
+  CHECK_THAT(report,
+             Contains("nodes: expected as many nodes with as many GPUs as its pool has: set aside, its GPUs are counted"));
+  CHECK_THAT(report, Contains("nodes: expected a number that divides its GPUs: set aside, its GPUs are counted"));
+}
+
+TEST_CASE("several pools in one column") {
+  const TraceFile file(
+      "job_id,submit_s,gpus,duration_s,pool\n"
+      "both,0,2,60,large;small:2.5\n"
+      "one,1,2,60,small:2\n"
+      "plain,2,2,60,small\n"
+      "twice,3,2,60,small;small:2\n"
+      "unknown,4,2,60,small;tiny\n"
+      "slow,5,2,60,small:0\n");
+  workloads::ProfileTable profiles;
+  const traces::JobList list =
+      traces::read_trace("native", file.path(), {.pools = {"large", "small"}, .cluster = kCluster}, profiles);
+  REQUIRE(list.jobs.size() == 3);
+  REQUIRE(list.jobs[0].pools.size() == 2);
+  CHECK(list.jobs[0].pool == -1);
+  CHECK(list.jobs[0].duration_on_s(0) == 60);
+  CHECK(list.jobs[0].duration_on_s(1) == 24);
+  CHECK(list.jobs[1].duration_on_s(1) == 30);
+  CHECK(list.jobs[2].pools.empty());
+  CHECK(list.jobs[2].pool == 1);
+  CHECK(list.report.rows_dropped == 3);
+  CHECK(traces::to_trace_job(list.jobs[0], {"large", "small"}).pool == "large;small:2.5");
+  CHECK(traces::to_trace_job(list.jobs[1], {"large", "small"}).pool == "small:2");
 }
 
 TEST_CASE("types of GPUs as traces write them") {
