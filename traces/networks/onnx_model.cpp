@@ -219,6 +219,7 @@ OnnxModel::OnnxModel(std::string_view bytes, const std::string& file) : library_
                                              .type = sparse.values().data_type(),
                                              .constant = true,
                                              .origin = sparse.values().name()};
+  model.mutable_graph()->clear_initializer();  // the weights take most of the memory
   for (const onnx::ValueInfoProto& info : graph.input()) {
     if (graph_.values.contains(info.name())) continue;  // old files list weights among the inputs
     graph_.inputs.push_back(info.name());

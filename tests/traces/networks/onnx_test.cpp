@@ -352,10 +352,16 @@ TEST_CASE("the same network in old and new versions of ONNX's operations", "[onn
       if (std::holds_alternative<workloads::Loss>(layer.spec)) ends.push_back(shapes[static_cast<std::size_t>(layer.inputs[0])]);
     CHECK(ends == std::vector<Shape>{{4, 1, 1}, {1, 8, 8}, {3, 8, 8}, {1, 8, 8}, {2, 8, 8}, {4, 8, 10}});
   }
-  const std::string unknown = input("x", {0, 4}) + node("Attention", {"x", "x", "x"}, "y");
-  CHECK_THAT(said(unknown, 23), Catch::Contains("node \"n_y\", a Attention"));
-  CHECK_THAT(said(input("x", {0, 4, 8, 8}) + node("DepthToSpace", {"x"}, "y"), 40),
-             Catch::Contains("node \"n_y\", a DepthToSpace"));
+  // Operations that libonnx 1.12 does not know: GroupNormalization and Mish of opset 18, Gelu of 20, and one of another domain.
+  const std::string recent = input("x", {0, 4, 6, 6}) + weight("k", {4}) +
+                             node("GroupNormalization", {"x", "k", "k"}, "n", integer("num_groups", 2)) +
+                             node("Mish", {"n"}, "m") + node("Gelu", {"m"}, "g") +
+                             node("FastGelu", {"g"}, "y", bytes(7, "com.microsoft")) + output("y", {0, 4, 6, 6});
+  CHECK(work(read(recent, 20)) == work(own(R"({"type": "input", "channels": 4, "height": 6, "width": 6}, {"type": "batch_norm"},
+    {"type": "relu"}, {"type": "gelu"}, {"type": "gelu"})")));
+  CHECK_THAT(said(input("x", {0, 4}) + node("Attention", {"x", "x", "x"}, "y"), 23),
+             Catch::Contains("node \"n_y\", a Attention"));
+  CHECK_THAT(said(input("x", {0, 4}) + node("Relu", {"x"}, "y", bytes(7, "own.ops"))), Catch::Contains("a own.ops.Relu"));
 }
 
 TEST_CASE("every output of a recurrent operation is read as what it is", "[onnx]") {
