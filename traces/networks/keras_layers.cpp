@@ -48,10 +48,12 @@ constexpr std::string_view kFreeArguments = " training mask attention_mask query
 
 bool has_word(std::string_view words, std::string_view word) { return words.find(fmt::format(" {} ", word)) != words.npos; }
 
+}  // namespace
+
 /// The keys of a layer: those that were asked for are known, and all others must be free.
-class Config {
+class KerasConfig {
  public:
-  explicit Config(JsonValue value) : value_(value) {}
+  explicit KerasConfig(JsonValue value) : value_(value) {}
 
   std::optional<JsonValue> find(std::string_view key) {
     asked_.insert(std::string(key));
@@ -63,6 +65,7 @@ class Config {
     if (!value && fallback) return *fallback;
     if (!value || json_whole(*value) < least)
       throw KerasRefusal{value.value_or(value_), fmt::format("{}, a whole number from {}", key, least)};
+
     return json_whole(*value);
   }
   bool flag(std::string_view key, bool fallback) {
@@ -123,9 +126,12 @@ class Config {
   std::set<std::string> asked_;
 };
 
+namespace {
+
 /// GELU and swish need their input again (Activation).
 constexpr std::string_view kInPlace =
-    " relu relu6 sigmoid hard_sigmoid tanh hard_tanh softmax log_softmax softplus softsign selu elu celu exponential leaky_relu ";
+    " relu relu6 sigmoid hard_sigmoid tanh hard_tanh softmax log_softmax softplus softsign selu elu celu exponential "
+    "leaky_relu ";
 constexpr std::string_view kFromInput =
     " gelu swish silu hard_silu hard_swish mish glu log_sigmoid sparse_plus squareplus soft_shrink "
     "hard_shrink tanh_shrink threshold sparse_sigmoid sparsemax ";
@@ -145,7 +151,7 @@ class KerasLayers::Call {
         named_(std::move(inputs.named)) {}
 
   ShapedTensors read() {
-    Config config(keras_config(json_));
+    KerasConfig config(keras_config(json_));
     config_ = &config;
     (this->*handler_of(kind_))();
     config.finish();
@@ -274,7 +280,8 @@ class KerasLayers::Call {
   static std::array<int, 2> zeros_of(std::string_view padding, int size, int reach, int stride) {
     if (padding == "causal") return {reach - 1, 0};
     if (padding != "same") return {0, 0};
-    const int places = (size + stride - 1) / stride, zeros = std::max(0, (places - 1) * stride + reach - size);
+    const int places = (size + stride - 1) / stride;
+    const int zeros = std::max(0, bounded((places - 1) * std::int64_t{stride} + reach - size));
     return {zeros / 2, zeros - zeros / 2};
   }
 
@@ -292,6 +299,9 @@ class KerasLayers::Call {
       refuse_layer(fmt::format("a {} and strides of one or two positive numbers", size_key));
     if (!is_pool)
       std::tie(w.dilation_height, w.dilation_width) = std::tuple_cat(config_->sides("dilation_rate", p.is_sequence, {1, 1}));
+    if (std::min(w.dilation_height, w.dilation_width) < 1 ||
+        std::max({w.height, w.width, w.stride_height, w.stride_width, w.dilation_height, w.dilation_width}) > kWidestWindow)
+      refuse_layer(fmt::format("windows, strides and dilation from 1 to {}", kWidestWindow));
     return w;
   }
 
@@ -324,7 +334,7 @@ class KerasLayers::Call {
           activated(put_picture(p, Conv{config_->number("filters"), w, config_->number("groups", 1), bias}, p.layer, "")));
     config_->only("groups", {"1"});
     if (is_depthwise) config_->find("filters");
-    const int channels = p.shape.channels * config_->number("depth_multiplier", 1);
+    const int channels = bounded(std::int64_t{p.shape.channels} * config_->number("depth_multiplier", 1));
     ShapedTensor made =
         put_picture(p, Conv{channels, w, p.shape.channels, bias && is_depthwise}, p.layer, is_depthwise ? "" : "/depthwise");
     if (is_separable) made = put_picture(p, Conv{config_->number("filters"), square(1), 1, bias}, made.layer, "");
@@ -349,12 +359,12 @@ class KerasLayers::Call {
     config_->only("groups", {"1"});
     const bool is_same = config_->word("padding", "valid") == "same";
     const std::vector<int> more = config_->list_of("output_padding");
-    const auto end = [&](int size, int reach, int stride, std::size_t side) {
+    const auto end = [&](std::int64_t size, int reach, int stride, std::size_t side) {
       const int added = more.empty() ? 0 : more[std::min(side, more.size() - 1)];
-      const int out = !more.empty() ? (size - 1) * stride + reach - (is_same ? 2 * (reach / 2) : 0) + added
-                      : is_same     ? size * stride
-                                    : size * stride + std::max(reach - stride, 0);
-      return (size - 1) * stride + reach - out;
+      const std::int64_t out = !more.empty() ? (size - 1) * stride + reach - (is_same ? 2 * (reach / 2) : 0) + added
+                               : is_same     ? size * stride
+                                             : size * stride + std::max(reach - stride, 0);
+      return bounded((size - 1) * stride + reach - out);
     };
     w.end_height = end(p.shape.height, w.reach_height(), w.stride_height, 0);
     if (!p.is_sequence) w.end_width = end(p.shape.width, w.reach_width(), w.stride_width, 1);
@@ -420,8 +430,8 @@ class KerasLayers::Call {
     Shape shape = with_zeros(p);
     const int layer = layer_of(in_[0], shape);
     if (std::max(factor[0], factor[1]) > 1 << 15) refuse_layer("a factor of at most 32768");
-    shape.height *= factor[0];
-    shape.width *= factor[1];
+    shape.height = bounded(std::int64_t{shape.height} * factor[0]);
+    shape.width = bounded(std::int64_t{shape.width} * factor[1]);
     put_result(put_picture(p, Resize{shape}, layer, ""));
   }
 
@@ -488,7 +498,7 @@ class KerasLayers::Call {
     return put(rnn.spec, inputs, {in.sizes[0], width});
   }
 
-  bool drops(Config& config) {
+  bool drops(KerasConfig& config) {
     bool any = false;
     for (const std::string_view key : {"dropout", "recurrent_dropout"}) {
       const auto value = config.find(key);
@@ -521,7 +531,7 @@ class KerasLayers::Call {
     const std::string kind = inner ? json_text(*inner, "class_name") : "";
     if (kind != "LSTM" && kind != "GRU" && kind != "SimpleRNN" && !kind.starts_with("CuDNN"))
       refuse_layer("a recurrent layer in Bidirectional");
-    Config inside(keras_config(*inner));
+    KerasConfig inside(keras_config(*inner));
     const auto swapped = std::exchange(config_, &inside);
     drops_ = drops(inside);
     Rnn rnn = recurrent(kind);
@@ -555,7 +565,7 @@ class KerasLayers::Call {
     const auto inner = config_->find("layer");
     const std::string kind = inner ? json_text(*inner, "class_name") : "";
     if (!has_word(kAtEachStep, kind)) refuse_layer(fmt::format("in TimeDistributed one of{}", kAtEachStep));
-    Config inside(keras_config(*inner));
+    KerasConfig inside(keras_config(*inner));
     const auto swapped = std::exchange(config_, &inside);
     (this->*handler_of(kind))();
     inside.finish();
@@ -566,6 +576,7 @@ class KerasLayers::Call {
     const int heads = config_->number("num_heads"), width = config_->number("key_dim"),
               values = config_->number("value_dim", width);
     const bool bias = config_->flag("use_bias", true);
+    if (std::max(width, values) > kMostNumbers / heads) refuse_layer("heads and widths that are not huge");
     drops(*config_);
     config_->only("attention_axes", {"[1]"});
     const std::vector<int> shape = config_->list_of("output_shape");
@@ -691,7 +702,7 @@ class KerasLayers::Call {
     sizes[at] = 0;
     for (const ShapedTensor& t : in_) {
       if (t.sizes.size() != sizes.size()) refuse_layer("inputs with the same number of axes");
-      sizes[at] += t.sizes[at];
+      sizes[at] = bounded(std::int64_t{sizes[at]} + t.sizes[at]);
     }
     const auto [shapes, axis] = arranged(in_, place);
     std::vector<int> layers;
@@ -770,7 +781,7 @@ class KerasLayers::Call {
   TensorNetwork& layers_;
   std::string kind_, name_;
   JsonValue json_;
-  Config* config_ = nullptr;
+  KerasConfig* config_ = nullptr;
   ShapedTensors in_, results_;
   std::map<std::string, ShapedTensors> named_;
   bool drops_ = false;
@@ -824,6 +835,6 @@ ShapedTensors KerasLayers::read(JsonValue layer, const std::string& name, KerasI
   return Call(network_, layer, name, std::move(inputs)).read();
 }
 
-void KerasLayers::require_dense_input(JsonValue layer) { Config(keras_config(layer)).only("sparse", {"false"}); }
+void KerasLayers::require_dense_input(JsonValue layer) { KerasConfig(keras_config(layer)).only("sparse", {"false"}); }
 
 }  // namespace rehearse::traces

@@ -1,6 +1,7 @@
 // ShapedTensors of other programs as shapes of ours: which of their axes are channels, height and width.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,10 @@ namespace rehearse::traces {
 using Sizes = std::vector<int>;  ///< of one sample
 
 inline constexpr std::int64_t kMostNumbers = 1 << 30;  ///< in one tensor of a sample
+inline constexpr int kWidestWindow = 1 << 15;          ///< also of strides and dilation
+
+/// Within kMostNumbers of 0, where layers refuse what is too large.
+inline int bounded(std::int64_t number) { return static_cast<int>(std::clamp(number, -kMostNumbers, kMostNumbers)); }
 
 /// How many numbers, at most kMostNumbers.
 std::int64_t count_of(const Sizes& sizes);

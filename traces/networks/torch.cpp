@@ -490,6 +490,8 @@ class TorchReader {
     if (strides.empty() && is_pool) strides = {k[0], k[1]};
     const auto stride = two(strides, 1, 1), dilation = two(ints(first + 2, "dilation"), 1, 1);
     auto pad = two(ints(first + 1, "padding"), 0, 0);
+    for (const auto& sides : {k, stride, dilation, pad})
+      if (std::max(sides[0], sides[1]) > kWidestWindow) throw Refusal{fmt::format("windows of at most {}", kWidestWindow)};
     Window w{k[0], k[1], std::max(1, stride[0]),   std::max(1, stride[1]),
              0,    0,    std::max(1, dilation[0]), std::max(1, dilation[1])};
     const TorchValue* word = argument(first + 1, "padding");
@@ -499,8 +501,8 @@ class TorchReader {
     w.pad_width = std::max(0, pad[1]) + p.zeros[2];
     const Sizes out = printed_or_empty();
     const bool reaches_over = (is_same || is_ceil) && out.size() == p.dims + 2;
-    const auto end = [&](int size_of, std::size_t axis, int pad_of, int zeros, int reach, int stride_of) {
-      return reaches_over ? std::max((out[axis] - 1) * stride_of + reach - size_of - 2 * pad_of, zeros) : zeros;
+    const auto end = [&](int size_of, std::size_t axis, int pad_of, int zeros, int reach, std::int64_t stride_of) {
+      return reaches_over ? std::max(bounded((out[axis] - 1) * stride_of + reach - size_of - 2 * pad_of), zeros) : zeros;
     };
     w.end_height = end(p.shape.height, 2, w.pad_height, p.zeros[1] - p.zeros[0], w.reach_height(), w.stride_height);
     w.end_width = p.dims == 1 ? 0 : end(p.shape.width, 3, w.pad_width, p.zeros[3] - p.zeros[2], w.reach_width(), w.stride_width);
@@ -543,9 +545,14 @@ class TorchReader {
       form.dilation_width = dilation.size() > 1 ? std::max(1, dilation[1]) : p.dims == 2 ? form.dilation_height : 1;
     }
     const Sizes out = printed_sizes();
-    form.end_height = (p.shape.height - 1) * form.stride_height - 2 * form.pad_height + form.reach_height() - out[2];
-    form.end_width = p.dims == 1 ? 0 : (p.shape.width - 1) * form.stride_width - 2 * form.pad_width + form.reach_width() - out[3];
-    return pictured(TransposedConv{static_cast<int>(w->sizes[1]) * groups, form, b != nullptr, groups}, p, key(*w, b));
+    if (std::max(form.dilation_height, form.dilation_width) > kWidestWindow || out.size() != p.dims + 2)
+      throw Refusal{"the printed type of its result, and windows that are not huge"};
+    const auto end = [](std::int64_t size, int stride, int pad, int reach, int places) {
+      return bounded((size - 1) * stride - 2 * std::int64_t{pad} + reach - places);
+    };
+    form.end_height = end(p.shape.height, form.stride_height, form.pad_height, form.reach_height(), out[2]);
+    form.end_width = p.dims == 1 ? 0 : end(p.shape.width, form.stride_width, form.pad_width, form.reach_width(), out[3]);
+    return pictured(TransposedConv{bounded(w->sizes[1] * groups), form, b != nullptr, groups}, p, key(*w, b));
   }
 
   ShapedTensor pool(Pooling kind) {
@@ -662,8 +669,8 @@ class TorchReader {
       if (counts) in.push_back(tensor_of(*one));
     }
     if (in.size() < 2) {
-      if (!printed_or_empty().empty() && count_of(printed_or_empty()) != count_of(in.at(0).sizes)) return grown(in[0]);
-      return in.at(0);
+      if (in.empty()) throw Refusal{"a tensor that layers make"};
+      return printed_or_empty().empty() || count_of(printed_or_empty()) == count_of(in[0].sizes) ? in[0] : grown(in[0]);
     }
     in.resize(2);
     std::vector<Sizes> sizes;
@@ -749,7 +756,7 @@ class TorchReader {
     const ShapedTensor in = tensor(0, "self");
     const int dim = integer(1, "dim", 0), at = dim < 0 ? dim + static_cast<int>(in.sizes.size()) : dim,
               index = integer(2, "index", 0);
-    if (name == "select" && at == in.batch && in.sizes.at(static_cast<std::size_t>(at)) == 1)
+    if (name == "select" && at == in.batch && at >= 0 && in.sizes[static_cast<std::size_t>(at)] == 1)
       throw Refusal{"all samples of the batch"};
     const bool is_last = name == "select" && at >= 0 && at < static_cast<int>(in.sizes.size()) &&
                          (index == -1 || index == in.sizes[static_cast<std::size_t>(at)] - 1);

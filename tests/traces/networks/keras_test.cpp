@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "tests/scenarios/temporary_folder.hpp"
 #include "traces/networks/network_file.hpp"
@@ -343,6 +345,32 @@ TEST_CASE("what Keras can hold and no layer is, is refused by name") {
     {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 3}, "inbound_nodes": [[["nowhere", 0, 0, {}]]]}],
     "input_layers": [["x", 0, 0]], "output_layers": [["d", 0, 0]]}})"),
              Contains("inputs among the results of the other layers") && Contains("\"d\""));
+}
+
+TEST_CASE("changed Keras files are read or refused, and nothing else") {
+  std::vector<std::string> files;
+  for (const char* const name : {"bidir_sum", "dilated_valid", "nested", "siamese", "seq2seq", "embed_plus_features"}) {
+    std::ostringstream text;
+    text << std::ifstream(REHEARSE_SOURCE_DIR "/tests/traces/networks/keras/" + std::string(name) + ".json").rdbuf();
+    files.push_back(text.str());
+  }
+  for (const KerasClass& one : keras_classes()) files.push_back(sequential(one.sizes, layer(one.kind, one.keys)));
+  rc::prop("numbers, words and lists in the place of others", [&] {
+    std::string text = *rc::gen::elementOf(files);
+    for (int edits = *rc::gen::inRange(1, 4); edits > 0; --edits) {
+      std::vector<std::pair<std::size_t, std::size_t>> values;  // where each scalar begins and ends
+      for (std::size_t at = 0; at < text.size(); ++at)
+        if (std::string_view(" [").find(text[at]) != std::string_view::npos) {
+          const std::size_t end = text.find_first_of(",]}", at + 1);
+          if (end != text.npos && text.find_first_of("[{", at + 1) > end) values.emplace_back(at + 1, end);
+        }
+      const auto [begin, end] = *rc::gen::elementOf(values);
+      text.replace(begin, end - begin,
+                   *rc::gen::element<std::string>("0", "-1", "1", "2", "7", "32768", "1073741824", "99999999999", "0.5", "null",
+                                                  "true", "\"same\"", "[2, 2]", "[]", "{}", "\"x\""));
+    }
+    CHECK_FALSE(outcome(text).empty());
+  });
 }
 
 TEST_CASE("random functional graphs of Keras have the weights and products that a count of their own gives") {
