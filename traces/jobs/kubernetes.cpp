@@ -1,17 +1,21 @@
-// Job lists of Kubernetes, `kubectl get ... -o json`: Workloads of Kueue (its documentation, "Workload"), Jobs of Volcano
-// (batch.volcano.sh/v1alpha1) and of Kubernetes itself (batch/v1), training jobs of Kubeflow (kubeflow.org/v1), RayJobs of
-// KubeRay (ray.io/v1) and Pods (v1): one list of any, a mixture, or one object. A job has the GPUs of the pods that ran at once.
+// Job lists of Kubernetes, `kubectl get ... -o json` or `-o yaml`: Workloads of Kueue (its documentation, "Workload"), Jobs of
+// Volcano (batch.volcano.sh/v1alpha1) and of Kubernetes itself (batch/v1), training jobs of Kubeflow (kubeflow.org/v1), RayJobs
+// of KubeRay (ray.io/v1) and Pods (v1): one list of any, a mixture, or one object. A job has the GPUs of the pods that ran at
+// once.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "sim/io/civil_date.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/text_input.hpp"
+#include "sim/io/yaml.hpp"
 #include "traces/jobs/pod_resources.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/trace_job.hpp"
@@ -35,19 +39,61 @@ std::string begin_of(const std::string& path) {
   return text;
 }
 
+/// What a file holds: the objects, and what the list around them says that they are.
+struct Listed {
+  std::function<bool(sim::JsonItem&)> next;
+  std::string kind, version;  ///< empty where it is no list of one kind
+};
+
+std::function<bool(sim::JsonItem&)> one_by_one(std::shared_ptr<sim::JsonItems> items) {
+  return [items = std::move(items)](sim::JsonItem& item) { return items->next(item); };
+}
+
+/// `kubectl get ... -o yaml`: the elements of "items", or the one object.
+Listed yaml_objects(const std::string& path) {
+  const auto document = std::make_shared<sim::JsonDocument>(sim::parse_yaml(sim::read_file(path, sim::kMaxYamlBytes), path));
+  Listed listed;
+  std::vector<sim::JsonValue> objects;
+  bool is_list = false;
+  for (const sim::JsonMember member : document->root().members()) {
+    const std::string_view key = member.key.text();
+    if (key == "kind" && member.value.is_string()) listed.kind = member.value.text();
+    if (key == "apiVersion" && member.value.is_string()) listed.version = member.value.text();
+    if (key != "items") continue;
+    is_list = true;
+    for (const sim::JsonValue one : member.value.elements()) objects.push_back(one);
+  }
+  if (!is_list) objects.push_back(document->root());
+  listed.next = [document, objects = std::move(objects), at = std::size_t{0}](sim::JsonItem& item) mutable {
+    if (at == objects.size()) return false;
+    const sim::JsonValue one = objects[at++];
+    item = {.name = {}, .text = one.json(), .line = one.mistake({}).line};
+    return true;
+  };
+  return listed;
+}
+
 /// Of a list at "items", of a list without an object around it, of one object or of several in a row.
-sim::JsonItems kubernetes_items(const std::string& path) {
+Listed kubernetes_objects(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return sim::JsonItems(path, "items");
+  if (!std::filesystem::is_regular_file(path, ignored))  // it gives its bytes once
+    return {.next = one_by_one(std::make_shared<sim::JsonItems>(path, "items")), .kind = {}, .version = {}};
   const std::string begin = begin_of(path);
-  for (const char* word : {"---", "apiVersion:", "kind:", "items:"})
-    if (begin.starts_with(word))
-      throw sim::InputError(
-          sim::Mistake{.file = path, .expected = "JSON: write the list with kubectl get ... -o json", .found = "YAML"});
-  if (begin.starts_with('[')) return sim::JsonItems(path);
-  if (sim::root_text(path, "items") || sim::root_text(path, "kind").value_or("List").ends_with("List"))
-    return sim::JsonItems(path, "items");
-  return sim::JsonItems(path, sim::JsonItems::Values());
+  Listed listed;
+  if (begin.starts_with("---") || begin.starts_with("apiVersion:") || begin.starts_with("kind:") || begin.starts_with("items:")) {
+    listed = yaml_objects(path);
+  } else if (begin.starts_with('[')) {
+    listed.next = one_by_one(std::make_shared<sim::JsonItems>(path));
+  } else {
+    listed.kind = sim::root_text(path, "kind").value_or("List");
+    listed.version = sim::root_text(path, "apiVersion").value_or("");
+    const bool is_list = sim::root_text(path, "items") || listed.kind.ends_with("List");
+    listed.next = one_by_one(is_list ? std::make_shared<sim::JsonItems>(path, "items")
+                                     : std::make_shared<sim::JsonItems>(path, sim::JsonItems::Values()));
+  }
+  if (listed.kind == "List" || !listed.kind.ends_with("List")) listed.kind = listed.version = "";
+  if (!listed.kind.empty()) listed.kind.resize(listed.kind.size() - 4);
+  return listed;
 }
 
 /// "Job vision/b".
@@ -57,17 +103,7 @@ std::string name_of_object(std::string_view kind, std::string_view space, std::s
 
 class Kubernetes final : public JsonTrace {
  public:
-  explicit Kubernetes(const std::string& path) : JsonTrace(path, kubernetes_items) {
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return;
-    const std::string kind = sim::root_text(path, "kind").value_or("");
-    if (kind != "List" && kind.ends_with("List")) {  // its items need not say what they are
-      kind_ = kind.substr(0, kind.size() - 4);
-      version_ = sim::root_text(path, "apiVersion").value_or("");
-    } else {
-      look_for_owners();
-    }
-  }
+  explicit Kubernetes(const std::string& path) : Kubernetes(path, kubernetes_objects(path)) {}
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
@@ -83,14 +119,20 @@ class Kubernetes final : public JsonTrace {
     std::optional<double> start_s, end_s;
   };
 
+  Kubernetes(const std::string& path, Listed listed)
+      : JsonTrace(path, std::move(listed.next)), kind_(std::move(listed.kind)), version_(std::move(listed.version)) {
+    std::error_code ignored;
+    if (kind_.empty() && std::filesystem::is_regular_file(path, ignored)) look_for_owners();
+  }
+
   /// Who has which place in a list of several kinds: a Workload stands for the object that it was made for, and an object for
   /// those that it has made.
   void look_for_owners() {
-    sim::JsonItems items = kubernetes_items(path());
+    const Listed listed = kubernetes_objects(path());
     sim::JsonItem item;
     TraceRow row;
     sim::Mistakes mistakes;
-    while (items.next(item)) {
+    while (listed.next(item)) {
       const auto document = parse_item(item, path(), row);
       if (!document || !document->root().is_object()) continue;
       sim::ObjectReader in(document->root(), mistakes);

@@ -166,7 +166,7 @@ std::optional<sim::JsonDocument> parse_item(const sim::JsonItem& item, const std
 
 bool JsonTrace::next(TraceRow& row) {
   sim::JsonItem item;
-  if (!items_.next(item)) return false;
+  if (!next_item_(item)) return false;
   row.line = item.line;
   const auto document = parse_item(item, path_, row);
   if (!document) return true;

@@ -99,8 +99,12 @@ std::optional<sim::JsonDocument> parse_item(const sim::JsonItem& item, const std
 class JsonTrace : public TraceReader {
  public:
   /// As sim::JsonItems.
-  explicit JsonTrace(const std::string& path, std::string_view key = {}) : path_(path), items_(path, key) {}
-  JsonTrace(const std::string& path, sim::JsonItems (*items_of)(const std::string& path)) : path_(path), items_(items_of(path)) {}
+  explicit JsonTrace(const std::string& path, std::string_view key = {})
+      : JsonTrace(path,
+                  [items = std::make_shared<sim::JsonItems>(path, key)](sim::JsonItem& item) { return items->next(item); }) {}
+  /// Of items that `next_item` gives; false at their end.
+  JsonTrace(const std::string& path, std::function<bool(sim::JsonItem&)> next_item)
+      : path_(path), next_item_(std::move(next_item)) {}
   bool next(TraceRow& row) final;
 
  protected:
@@ -110,7 +114,7 @@ class JsonTrace : public TraceReader {
 
  private:
   std::string path_;
-  sim::JsonItems items_;
+  std::function<bool(sim::JsonItem&)> next_item_;
 };
 
 }  // namespace rehearse::traces

@@ -159,8 +159,21 @@ TEST_CASE("kubernetes: a list of one kind, one object, a bare list and objects i
   CHECK_THAT(import_text("kubernetes", list(untyped("a"))).report, Contains("a key \"kind\""));
   CHECK(gpus_of(list("{\"kind\": \"Job\", " + untyped("a").substr(1) + ", {\"kind\": \"Job\", " + untyped("b").substr(1))) ==
         both);
-  CHECK_THAT(refusal("kubernetes", "---\napiVersion: v1\nitems:\n"),
-             Contains("kubectl get ... -o json") && Contains("found YAML"));
+  CHECK_THAT(refusal("kubernetes", "---\napiVersion: v1\nitems: [\n"), Contains("FILE:"));
+}
+
+TEST_CASE("kubernetes: YAML says the same as JSON") {
+  const std::string one =
+      "- metadata:\n    name: a\n    namespace: ml\n    creationTimestamp: \"2026-03-01T00:00:00Z\"\n"
+      "  spec:\n    parallelism: 4\n    completions: 2\n    template:\n      spec:\n        containers:\n"
+      "        - name: c\n          resources:\n            limits:\n              nvidia.com/gpu: \"2\"\n"
+      "  status:\n    startTime: 2026-03-01T00:10:00Z\n    conditions:\n    - type: Complete\n      status: \"True\"\n"
+      "      lastTransitionTime: \"2026-03-01T01:10:00Z\"\n";
+  CHECK(gpus_of("apiVersion: batch/v1\nitems:\n" + one + "kind: JobList\n") == std::map<std::string, double>{{"ml/a", 4}});
+  const std::string typed = "- apiVersion: batch/v1\n  kind: Job\n  " + one.substr(2);
+  CHECK(gpus_of("# jobs\napiVersion: v1\nkind: List\nitems:\n" + typed) == std::map<std::string, double>{{"ml/a", 4}});
+  // A mistake has the line on which its object begins.
+  CHECK_THAT(import_text("kubernetes", "apiVersion: v1\nitems:\n" + typed + "- kind: Job\n").report, Contains("line 25"));
 }
 
 TEST_CASE("kubernetes: what is no whole GPU is a part, or is named") {
