@@ -96,7 +96,7 @@ struct CalibrateArguments {
 };
 
 struct GraphArguments {
-  std::string model;              ///< of the zoo, or a file
+  std::string model;              ///< of the zoo, or a file: a network's or a graph's
   std::string format = "native";  ///< of the file
   std::string dataset;
   double batch = 64;

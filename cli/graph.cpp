@@ -5,9 +5,11 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "cli/network_words.hpp"
 #include "cli/say.hpp"
 #include "policies/place/groups.hpp"
 #include "report/graph_dot.hpp"
+#include "report/table.hpp"
 #include "scenarios/read/catalogue.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/base/text.hpp"
@@ -15,6 +17,9 @@
 #include "sim/step/op_graph.hpp"
 #include "traces/graphs/graph_json.hpp"
 #include "traces/graphs/profiled_graph.hpp"
+#include "traces/networks/network_file.hpp"
+#include "workloads/layers/structure.hpp"
+#include "workloads/steps/graph_builder.hpp"
 #include "workloads/steps/op_time.hpp"
 #include "workloads/steps/profiles.hpp"
 #include "workloads/tensorflow/tensorflow.hpp"
@@ -36,7 +41,21 @@ sim::Device device_named(const GraphArguments& arguments) {
                          .nearest = sim::nearest_name(arguments.device, catalogue.device_names())});
 }
 
-bool is_file(const std::string& model) { return model.ends_with(".json"); }
+/// A line for each layer but losses, and one of all.
+void print_layers(const workloads::Network& network) {
+  const workloads::NetworkAccount account = account_of(network);
+  const auto number = [](double n) { return sim::grouped(static_cast<std::int64_t>(n)); };
+  std::vector<std::vector<std::string>> rows{{"layer", "kind", "output", "weights", "multiply-adds"}};
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const workloads::Layer& layer = network.layers[i];
+    const workloads::LayerAccount& of = account.of_layer[i];
+    if (std::holds_alternative<workloads::Loss>(layer.spec)) continue;
+    rows.push_back({sim::printable(layer.name), std::string(kind_name(layer.spec)), shape_words(of.output),
+                    layer.shares < 0 ? number(of.weights) : "shared", number(of.multiply_adds)});
+  }
+  rows.push_back({"all", "", "", number(account.weights), number(account.multiply_adds)});
+  say("{}\n{}\n", report::aligned(rows, {true, true, true, false, false}), read_words(account));
+}
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -84,8 +103,11 @@ void write_dot(const GraphArguments& arguments, const report::DotGraph& graph, c
   sim::write_file(arguments.dot, to_dot(grouped(graph, groups.of_op), colours, names));
 }
 
-void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads::Optimizer optimizer) {
+/// `read`: the layers that the graph is of; null where there are none.
+void show(const GraphArguments& arguments, const sim::OpGraph& graph, workloads::Optimizer optimizer,
+          const workloads::Network* read) {
   const sim::Device device = device_named(arguments);
+  if (read != nullptr) print_layers(*read);
   const double batch = arguments.batch;
   std::vector<double> seconds;
   double flops = 0, bytes = 0;
@@ -178,7 +200,7 @@ void show_tensorflow(const GraphArguments& arguments) {
 }
 
 void refuse_granularity(const GraphArguments& arguments) {
-  if (arguments.granularity != "layers" && (arguments.format != "native" || is_file(arguments.model)))
+  if (arguments.granularity != "layers" && (arguments.format != "native" || traces::names_file(arguments.model)))
     throw sim::InputError({.expected = "--granularity with a model of the zoo", .found = arguments.model});
   if (arguments.granularity == "layers" &&
       (arguments.layers != 0 || arguments.hidden != 0 || arguments.steps != 0 || arguments.vocabulary != 0 || arguments.dropout))
@@ -189,6 +211,18 @@ void refuse_granularity(const GraphArguments& arguments) {
 void refuse_json(const GraphArguments& arguments) {
   if (!arguments.json.empty())
     throw sim::InputError({.expected = "--json with a model or a graph of our own", .found = arguments.format});
+}
+
+void show_native(const GraphArguments& arguments) {
+  if (!traces::names_file(arguments.model)) {
+    const workloads::Network network = workloads::zoo_network(arguments.model, arguments.dataset);
+    return show(arguments, workloads::zoo_graph(arguments.model, arguments.dataset, arguments.unroll),
+                workloads::zoo_entry(arguments.model).optimizer, &network);
+  }
+  const traces::NetworkOrGraph read = traces::read_network_or_graph(arguments.model);
+  const workloads::Network* network = std::get_if<workloads::Network>(&read);
+  show(arguments, network != nullptr ? build_graph(*network, {.unroll = arguments.unroll}) : std::get<sim::OpGraph>(read),
+       workloads::Optimizer::momentum, network);
 }
 
 }  // namespace
@@ -203,11 +237,8 @@ int graph_command(const GraphArguments& arguments) {
   } else if (arguments.format == "dnn-partitioning") {
     refuse_json(arguments);
     show(arguments, traces::read_dnn_partitioning_graph(arguments.model));
-  } else if (is_file(arguments.model)) {
-    show(arguments, traces::read_graph(arguments.model), workloads::Optimizer::momentum);
   } else {
-    show(arguments, workloads::zoo_graph(arguments.model, arguments.dataset, arguments.unroll),
-         workloads::zoo_entry(arguments.model).optimizer);
+    show_native(arguments);
   }
   return kOk;
 }

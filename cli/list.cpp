@@ -15,6 +15,7 @@
 #include "sim/base/text.hpp"
 #include "traces/jobs/readers.hpp"
 #include "traces/jobs/trace_job.hpp"
+#include "workloads/layers/account.hpp"
 #include "workloads/training/convergence.hpp"
 #include "workloads/training/recipes.hpp"
 #include "workloads/zoo/zoo.hpp"
@@ -35,11 +36,11 @@ Table models() {
                           {"dataset", "dataset"},
                           {"datasets_modelled", "accuracy is modelled on"}}};
   for (const workloads::ZooEntry& entry : workloads::zoo()) {
-    const sim::OpGraph graph = workloads::zoo_graph(entry.name);
+    const workloads::NetworkAccount account = account_of(workloads::zoo_network(entry.name));
     std::string modelled;
     for (const workloads::ConvergenceParameters& c : workloads::convergence_table())
       if (c.model == entry.name) modelled += (modelled.empty() ? "" : ", ") + c.dataset;
-    table.rows.push_back({std::string(entry.name), graph.parameters / 1e6, 2e-9 * workloads::forward_multiply_adds(graph),
+    table.rows.push_back({std::string(entry.name), account.weights / 1e6, 2e-9 * account.multiply_adds,
                           static_cast<double>(entry.global_batch), std::string(entry.dataset), modelled});
   }
   return table;

@@ -139,8 +139,12 @@ void add_measurement_commands(Command app, Arguments& arguments) {
 }
 
 void add_graph_command(Command app, GraphArguments& arguments) {
-  Command graph = app.subcommand("graph", "one training step's operations: work, memory, critical path, groups to place");
-  graph.option("model", arguments.model, "a model (rehearse list models), a graph of our own (FILE.json), or a file of --format")
+  Command graph = app.subcommand(
+      "graph", "a network's layers as they are read, and one training step's operations: work, memory, groups to place");
+  graph
+      .option("model", arguments.model,
+              "a model (rehearse list models), a network's file (ONNX, Keras, PyTorch or layers), a graph of our own, or a file "
+              "of --format")
       .required();
   graph.option("--format", arguments.format, "whose file: native, pipedream or dnn-partitioning")
       .choices({"native", "pipedream", "dnn-partitioning"});

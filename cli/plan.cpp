@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "cli/network_words.hpp"
 #include "cli/planned_files.hpp"
 #include "cli/say.hpp"
 #include "report/comparison.hpp"
@@ -161,7 +162,8 @@ int plan_command(const PlanArguments& arguments) {
   print_best(*r.best);
   warn_of_peak(*r.best, request.job.features, policies::peak_flops_in(sim::worker_device(cluster, r.best->pool), precision));
   print_limits(r, request.goal, how);
-  say("\n{}", wrapped(stack_words(stack, precisions[static_cast<std::size_t>(precision)])));
+  say("\n{}", predicted_words(account_of(request.network)));
+  say("{}", wrapped(stack_words(stack, precisions[static_cast<std::size_t>(precision)])));
   say("{}\n", report::billing_line(plan->scenario.costs.billing, plan->scenario.costs.minimum_node_s));
   if (!arguments.export_to.empty())
     export_planned(arguments.export_to, request, *r.best, {.cluster = cluster, .framework = arguments.framework});

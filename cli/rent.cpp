@@ -14,6 +14,7 @@
 #include "sim/io/shown.hpp"
 #include "traces/jobs/trace_job.hpp"
 #include "traces/networks/network_file.hpp"
+#include "workloads/layers/account.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/steps/graph_builder.hpp"
 
@@ -307,7 +308,7 @@ RentAnswer rent_answer(const RentArguments& a) {
                                   .memory = memory,
                                   .model = request.model,
                                   .dataset = request.dataset,
-                                  .forward_flops = 2 * workloads::forward_multiply_adds(graph),
+                                  .forward_flops = 2 * account_of(request.network).multiply_adds,
                                   .checkpoint_bytes = answer.checkpoint_bytes,
                                   .data_bytes = request.job.samples * request.bytes_per_sample};
   know_pools(answer.market, grounds, model, a);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/network_words.hpp"
 #include "cli/planned_files.hpp"
 #include "cli/rent.hpp"
 #include "cli/say.hpp"
@@ -105,8 +106,17 @@ std::string price_words(const RentAnswer& answer, int pool) {
       series.first, series.last);
 }
 
+/// Whether this very model was measured wherever the answer has it trained.
+bool is_measured(const RentAnswer& answer) {
+  return std::ranges::all_of(answer.told, [&](const ToldChoice& one) {
+    return answer.pool_of(answer.choices[one.choice]).knowledge == Knowledge::model;
+  });
+}
+
 /// What the figures rest on.
 void say_grounds(const RentAnswer& answer) {
+  const workloads::NetworkAccount account = account_of(answer.request.network);
+  say("\n{}", is_measured(answer) ? read_words(account) : predicted_words(account));
   std::set<std::pair<policies::Spread, Knowledge>> levels;
   std::vector<int> told;  // pools
   bool is_spot = false;

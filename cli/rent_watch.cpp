@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/commands.hpp"
+#include "cli/network_words.hpp"
 #include "cli/rent.hpp"
 #include "cli/say.hpp"
 #include "report/table.hpp"
@@ -247,6 +248,7 @@ int rent_resume(const RentArguments& arguments) {
   else if (!is_planned)
     advice = "Stay: nothing else is cheaper by more than moving costs.";
   say("{}", wrapped(plan + (advice.empty() ? "" : " " + advice)));
+  say("{}", read_words(account_of(answer.request.network)));
   return kOk;
 }
 

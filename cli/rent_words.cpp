@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "cli/network_words.hpp"
 #include "cli/rent.hpp"
 #include "deploy/torch_network.hpp"
 #include "report/xml_text.hpp"
@@ -237,7 +238,7 @@ std::string rent_page(const RentAnswer& answer) {
       "td,th{{padding:.2em .7em;text-align:right}}td:first-child,th:first-child{{text-align:left}}circle.keeps{{fill:#1a7f37}}"
       "circle.breaks{{fill:#9aa0a6}}tr:target{{background:#fff3c4}}svg{{background:#f6f8fa}}</style></head><body>\n<h1>{0}</h1>\n"
       "<p>Nothing is both cheaper and faster than a point of this front. Green: keeps the limits with a confidence of {1:.0f} %. "
-      "{2}.</p>\n<svg width=\"{3}\" height=\"{4}\" role=\"img\" aria-label=\"money against time\">\n{5}"
+      "{2}.</p>\n<p>{15}</p>\n<svg width=\"{3}\" height=\"{4}\" role=\"img\" aria-label=\"money against time\">\n{5}"
       "<text x=\"{6}\" y=\"{7}\">money: {8} to {9}</text>\n<text x=\"5\" y=\"15\">{10}</text><text x=\"5\" "
       "y=\"{11}\">{12}</text>\n</svg>\n"
       "<table><tr><th>rented</th><th>where</th><th>batch</th><th>epochs</th><th>precision</th><th>time</th><th>from {14:.0f} to "
@@ -246,7 +247,8 @@ std::string rent_page(const RentAnswer& answer) {
       report::xml_text(answer.request.model + " on " + answer.request.dataset), 100 * answer.rules.confidence,
       report::xml_text(price_dates_words(answer, pools)), kWidth + kLeft + 40, kHeight + kTop + 60, points, kLeft,
       kHeight + kTop + 40, sim::money_words(money.low), sim::money_words(money.high), sim::time_words(time.high), kHeight + kTop,
-      sim::time_words(time.low), rows, 100 * (1 - answer.rules.confidence));
+      sim::time_words(time.low), rows, 100 * (1 - answer.rules.confidence),
+      report::xml_text(read_words(account_of(answer.request.network))));
 }
 
 }  // namespace rehearse::cli

@@ -52,6 +52,17 @@ TEST_CASE("plan: a dataset's task and size choose the model, and without a pool 
   CHECK_THAT(named.out, Catch::Contains("  pool "));  // what that limit costs
 }
 
+TEST_CASE("plan: the answer says what was read of the network, and warns of attention") {
+  Planned files;
+  const std::string resnet = files.plan(R"({"model": "resnet18", "dataset": "imagenet", "epochs": 1})").out;
+  CHECK_THAT(resnet,
+             Catch::Contains("\nRead: 69 layers (21 with matrix products), 11.69 M weights, 1.814 G multiply-adds a sample; "
+                             "input 3 x 224 x 224, output 1000.\n"));
+  CHECK_THAT(resnet, !Catch::Contains("Warning:"));
+  CHECK_THAT(files.plan(R"({"model": "bert", "epochs": 1})").out,
+             Catch::Contains("Warning: this network has attention") && Catch::Contains("up to 3") && Catch::Contains("--from"));
+}
+
 TEST_CASE("plan: software is none unless it is named, which makes steps longer, and is said") {
   Planned files;
   const std::string job = R"({"model": "resnet50", "epochs": 1, "pool": "v100"})";

@@ -57,6 +57,28 @@ TEST_CASE("rent: the whole catalogue is searched, and each answer says what it r
   CHECK_THAT(text_of(renter.folder.path() + "/front.html"), Catch::Contains("<svg") && Catch::Contains("limited by"));
 }
 
+TEST_CASE("rent: the answer says what was read of the network, and warns of attention until it is measured") {
+  Renter renter;
+  const std::string resnet = renter.rent(with(kResnet, {"--html", "front.html"})).out;
+  const char* const read =
+      "Read: 175 layers (54 with matrix products), 25.56 M weights, 4.089 G multiply-adds a sample; input 3 x 224 x 224, output "
+      "1000.";
+  CHECK_THAT(resnet, Catch::Contains(std::string("\n") + read + "\n"));
+  CHECK_THAT(resnet, !Catch::Contains("Warning:"));
+  CHECK_THAT(text_of(renter.folder.path() + "/front.html"), Catch::Contains(read));
+  const std::vector<std::string> gpt{"gpt2", "--epochs", "1", "--batches", "512", "--nodes", "1", "--clouds", "aws"};
+  for (const std::vector<std::string>& model : {gpt, {"bert", "--epochs", "1", "--clouds", "aws"}})
+    CHECK_THAT(renter.rent(model).out,
+               Catch::Contains("Warning: this network has attention") && Catch::Contains("up to 3") && Catch::Contains("--from"));
+  // Measured on the only device that may be rented, there is nothing to warn of.
+  renter.folder.write(
+      "steps.csv", "model,dataset,device,batch_per_worker,step_s\ngpt2,openwebtext,v100,1,0.1\ngpt2,openwebtext,v100,2,0.18\n");
+  renter.folder.write("account.json", R"({"instances": {"p3.2xlarge": {"nodes": 1}}, "only_listed": true})");
+  const Ended measured = renter.rent(with(gpt, {"--from", "steps.csv", "--account", "account.json"}));
+  INFO(measured.err);
+  CHECK_THAT(measured.out, Catch::Contains("Read: ") && !Catch::Contains("Warning:"));
+}
+
 TEST_CASE("rent: rows say where, in how many epochs, and how much money at most") {
   Renter renter;
   const Ended ended = renter.rent(with(kResnet, {"--clouds", "AWS", "--regions", "US", "--csv", "all.csv"}));

@@ -4,6 +4,7 @@ import json
 import os
 
 from draw_commands import HERE, INPUTS, options, tampering
+from draw_files import network
 
 TABLES = os.path.join(HERE, "tables")
 CORPUS = os.path.join(HERE, "corpus")
@@ -161,7 +162,7 @@ def graphs(draw):
     if draw.chance(0.4):
         format_, name = rng.choice([("pipedream", "pipedream.txt"), ("dnn-partitioning", "partitioning.json")])
         return [["graph", table(draw, name), "--format", format_, *options(draw, {"--groups": lambda r: r.choice([1, 2, 9]), "--dot": lambda _: "graph.dot", "--device": lambda r: r.choice(["v100", "none"])}, 0.3)]]
-    line = ["graph", rng.choice(draw.registry.models), "--json", "graph.json", "--batch", rng.choice(["1", "64", "1000000000"]), *options(draw, {"--groups": lambda r: r.choice([1, 20]), "--dot": lambda _: "graph.dot"}, 0.3)]
+    line = ["graph", network(draw) if draw.chance(0.4) else rng.choice(draw.registry.models), "--json", "graph.json", "--batch", rng.choice(["1", "64", "1000000000"]), *options(draw, {"--groups": lambda r: r.choice([1, 20]), "--dot": lambda _: "graph.dot"}, 0.3)]
     return [line, *([tampering(draw, "graph.json")] if draw.chance(0.7) else []), ["graph", "graph.json", "--device", rng.choice(["k80", "v100"]), *options(draw, {"--groups": lambda r: r.choice([1, 20])})]]
 
 

@@ -51,11 +51,11 @@ const std::vector<Row> kRows = {
     {"policies/search", {"policies/registry"}},
 
     {"traces/jobs", {"sim/io", "workloads/steps"}},
-    {"traces/networks", {"sim/io", "workloads/calibration"}},
+    {"traces/graphs", {"sim/io", "sim/step"}},
+    {"traces/networks", {"traces/graphs", "workloads/calibration"}},
     {"traces/measurements", {"traces/jobs", "traces/networks"}},
     {"traces/histories", {"traces/measurements"}},
     {"traces/nodes", {"traces/jobs"}},
-    {"traces/graphs", {"sim/io", "sim/step"}},
     {"traces/architectures", {"sim/io", "workloads/layers"}},
     {"deploy", {"sim/io", "workloads/zoo"}},
     {"report", {"sim/io", "sim/replay"}},

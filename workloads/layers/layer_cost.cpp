@@ -300,6 +300,13 @@ LayerCost blocking() {
 
 }  // namespace
 
+double LayerCost::multiply_adds() const {
+  double flops = 0;
+  for (const LayerOp& one : forward)
+    if (one.op.matrix.m.at(1) > 0) flops += one.op.flops.per_sample;
+  return flops / 2;
+}
+
 LayerCost layer_cost(const LayerSpec& spec, std::span<const Shape> in, const Shape& out) {
   return std::visit(Overloaded{
                         [&](const Input&) { return blocking(); },

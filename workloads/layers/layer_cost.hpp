@@ -1,5 +1,5 @@
-// What one layer does in a training step: its operations with FLOPs, bytes and matrix shapes (docs/explain/step.md, "GPU operation
-// time": the mapping of each operation to a matrix product), its parameters, and what it keeps for the backward pass.
+// What one layer does in a training step: its operations with FLOPs, bytes and matrix shapes (docs/explain/step.md, "GPU
+// operation time": the mapping of each operation to a matrix product), its parameters, and what it keeps for the backward pass.
 #pragma once
 
 #include <span>
@@ -35,6 +35,7 @@ struct LayerCost {
   bool in_place = false;                 ///< the output overwrites the input
   bool stops_gradient = false;
   double parameters() const { return weights + bias; }
+  double multiply_adds() const;  ///< of a sample's forward pass in matrix products: half of their FLOPs
 };
 
 /// Costs of a layer with these input and output shapes. Bytes count each tensor once a pass over it.

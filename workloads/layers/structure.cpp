@@ -196,14 +196,6 @@ void add_layer(StructureFeatures& f, const Other&, double flops, const Shape&) {
   f.dense_flops += flops;  // attention's products
 }
 
-double matrix_flops(const LayerCost& cost) {
-  double sum = 0;
-  for (const LayerOp& one : cost.forward)
-    if (one.op.kind == sim::OpKind::conv || one.op.kind == sim::OpKind::gemm || one.op.kind == sim::OpKind::rnn)
-      sum += one.op.flops.per_sample;
-  return sum;
-}
-
 }  // namespace
 
 StructureFeatures structure_features(const Network& network) {
@@ -218,7 +210,7 @@ StructureFeatures structure_features(const Network& network) {
     std::vector<Shape> in;
     for (const int from : layer.inputs) in.push_back(shapes[static_cast<std::size_t>(from)]);
     const LayerCost cost = layer_cost(layer.spec, in, shapes[i]);
-    const double flops = matrix_flops(cost), elements = shapes[i].elements();
+    const double flops = 2 * cost.multiply_adds(), elements = shapes[i].elements();
     std::visit([&](const auto& spec) { add_layer(f, spec, flops, in.front()); }, layer.spec);
     f.root_flops += std::sqrt(flops);
     f.elements += elements;

@@ -356,11 +356,4 @@ class GraphBuilder {
 
 sim::OpGraph build_graph(const Network& network, const GraphOptions& options) { return GraphBuilder(network, options).build(); }
 
-double forward_multiply_adds(const sim::OpGraph& graph) {
-  double flops = 0;
-  for (const Op& op : graph.ops)
-    if (op.phase == Phase::forward && op.matrix.m.at(1) > 0) flops += op.flops.at(1);
-  return flops / 2;
-}
-
 }  // namespace rehearse::workloads

@@ -26,7 +26,4 @@ struct GraphOptions {
 /// in a `variable` where several steps read them. Parameter gradients are summed step by step, in place.
 sim::OpGraph build_graph(const Network& network, const GraphOptions& options = {});
 
-/// Multiply-adds of a sample's forward pass in matrix products: half of their FLOPs, the figure that publications print.
-double forward_multiply_adds(const sim::OpGraph& graph);
-
 }  // namespace rehearse::workloads

@@ -75,9 +75,22 @@ const ZooEntry& zoo_entry(std::string_view model) {
   return find(kZoo, model, "model", [](const ZooEntry& e) { return e.name; });
 }
 
+namespace {
+
+const Dataset& dataset_of(const ZooEntry& entry, std::string_view name) {
+  return workloads::dataset(name.empty() ? entry.dataset : name);
+}
+
+}  // namespace
+
+Network zoo_network(std::string_view model, std::string_view dataset) {
+  const ZooEntry& entry = zoo_entry(model);
+  return entry.build(dataset_of(entry, dataset));
+}
+
 sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset, bool unroll) {
   const ZooEntry& entry = zoo_entry(model);
-  const Dataset& data = workloads::dataset(dataset.empty() ? entry.dataset : dataset);
+  const Dataset& data = dataset_of(entry, dataset);
   return build_graph(entry.build(data),
                      {.optimizer = entry.optimizer, .stored_bytes_per_sample = data.bytes_per_sample, .unroll = unroll});
 }

@@ -38,6 +38,10 @@ std::span<const ZooEntry> zoo();
 /// Throws sim::InputError with the nearest valid name when there is none of that name.
 const ZooEntry& zoo_entry(std::string_view model);
 
+/// A zoo model's network for a sample of a dataset (empty: its default). Throws sim::InputError for unknown names and for a
+/// dataset whose samples the model cannot take.
+Network zoo_network(std::string_view model, std::string_view dataset = {});
+
 /// The operation graph of a zoo model on a dataset (empty: its default). Throws sim::InputError for unknown names and for a
 /// dataset whose samples the model cannot take. `unroll`: GraphOptions.
 sim::OpGraph zoo_graph(std::string_view model, std::string_view dataset = {}, bool unroll = false);

@@ -10,6 +10,7 @@
 #include "tests/traces/networks/onnx_bytes.hpp"
 #include "traces/networks/network_file.hpp"
 #include "traces/networks/onnx_graph.hpp"
+#include "workloads/layers/account.hpp"
 #include "workloads/layers/layer_cost.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/steps/graph_builder.hpp"
@@ -52,7 +53,7 @@ std::ostream& operator<<(std::ostream& out, const Work& w) {
 }
 Work work(const Network& net) {
   const sim::OpGraph graph = build_graph(net, {});
-  Work w{graph.parameters, workloads::forward_multiply_adds(graph)};
+  Work w{graph.parameters, account_of(net).multiply_adds};
   for (const sim::Op& op : graph.ops) {
     w.flops += op.flops.at(64);
     w.bytes += op.bytes.at(64);

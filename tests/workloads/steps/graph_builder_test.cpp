@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "workloads/layers/account.hpp"
 #include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse::workloads;
@@ -85,7 +86,7 @@ TEST_CASE("a tiny network, operation by operation", "[graph]") {
   CHECK(op(graph, "bn").bytes.at(10) == 4.0 * 3 * 640);
   CHECK(op(graph, "bn/gradient").bytes.at(10) == 4.0 * 5 * 640);
   CHECK(op(graph, "conv1/update").bytes.at(10) == 4.0 * 7 * 76);
-  CHECK(forward_multiply_adds(graph) == 16.0 * 4 * 18 + 4 * 3 * 36 + 12 * 5);
+  CHECK(account_of(tiny()).multiply_adds == 16.0 * 4 * 18 + 4 * 3 * 36 + 12 * 5);
 }
 
 TEST_CASE("what is kept for the backward pass, by hand", "[graph]") {
@@ -184,7 +185,7 @@ TEST_CASE("layers that move numbers or multiply two inputs, by hand", "[graph]")
   CHECK(std::count(all.begin(), all.end(), "again") == 0);  // the same memory
   // 2 (2 + 1) weights; 4 x 6 positions of 2 x 2, and the product's 96
   CHECK(graph.parameters == 6);
-  CHECK(forward_multiply_adds(graph) == 24 * 4 + 96);
+  CHECK(account_of(net).multiply_adds == 24 * 4 + 96);
 }
 
 TEST_CASE("a dilated convolution has the taps of a plain one, and no transformed form", "[graph]") {

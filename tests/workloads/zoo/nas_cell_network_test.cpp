@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/layers/account.hpp"
 #include "workloads/layers/structure.hpp"
 #include "workloads/steps/graph_builder.hpp"
 
@@ -31,14 +32,14 @@ TEST_CASE("networks of cells have the benchmark's parameters and multiply-adds")
       cell("|skip_connect~0|+|skip_connect~0|skip_connect~1|+|skip_connect~0|skip_connect~1|skip_connect~2|"), 10);
   REQUIRE(skips);
   CHECK(structure_features(*skips).parameters == 73306);
-  CHECK(forward_multiply_adds(build_graph(*skips)) == 7783040);
+  CHECK(account_of(*skips).multiply_adds == 7783040);
   // Six 3 x 3 convolutions in each of 15 cells: 6 x 5 x (9 (256 + 1024 + 4096) + 2 (16 + 32 + 64)) = 1,458,240 more; 1.531546
   // million in the benchmark. 6 x 5 x (2304 x 1024 + 9216 x 256 + 36864 x 64) = 212,336,640 more: 220.12 million.
   const auto convs = nas_cell_network(
       cell("|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|"), 10);
   REQUIRE(convs);
   CHECK(structure_features(*convs).parameters == 1531546);
-  CHECK(forward_multiply_adds(build_graph(*convs)) == 220119680);
+  CHECK(account_of(*convs).multiply_adds == 220119680);
   // 100 classes: 64 x 90 + 90 more.
   CHECK(structure_features(*nas_cell_network(cell("|none~0|+|none~0|none~1|+|skip_connect~0|none~1|none~2|"), 100)).parameters ==
         73306 + 5850);
