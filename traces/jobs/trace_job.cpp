@@ -26,10 +26,8 @@ void TraceRow::refuse(std::string_view column, std::string expected, std::string
 }
 
 double gpu_seconds(const TraceJob& job) {
-  const double part = is_given(job.gpu_fraction) ? job.gpu_fraction : 1;
-  const double gpus = is_given(job.gpus) ? job.gpus : part < 1 ? 1 : 0;
-  const double length_s = is_given(job.duration_s) ? job.duration_s : job.measured_s;
-  return gpus > 0 && length_s > 0 ? gpus * part * length_s : 0;
+  const double gpus = gpus_held(job), length_s = is_given(job.duration_s) ? job.duration_s : job.measured_s;
+  return gpus > 0 && length_s > 0 ? gpus * length_s : 0;
 }
 
 Written TraceReader::written(std::string_view column, double value) { return {column, fmt::format("{}", value)}; }

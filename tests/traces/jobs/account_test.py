@@ -305,7 +305,9 @@ DATA = {"philly": ["pollux_osdi21/traces/philly.csv.gz"], "tiresias": ["tiresias
 
 def main():
     program, data = sys.argv[1], os.environ.get("REHEARSE_DATA")
-    assert set(MAKERS) == set(GPU_SECONDS), "a format without generated files"
+    refused = subprocess.run([program, "import", "jobs", "none", "x", "-o", "y"], capture_output=True, text=True).stderr
+    formats = set(re.search(r"expected one of (.+?); found", refused)[1].split(", "))
+    assert formats == set(MAKERS) == set(GPU_SECONDS), formats ^ set(MAKERS) | formats ^ set(GPU_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         for form, make in MAKERS.items():
             for seed in range(5):
