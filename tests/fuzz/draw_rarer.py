@@ -199,7 +199,7 @@ ADDITIONS = [resampled, reference, minimum_node, habits, patient_jobs, later, so
 
 def placed(draw, scenario):
     for number, graph in enumerate(scenario["study"]["graphs"]):
-        if graph["model"] == "rnnlm" and draw.chance(0.5):
+        if graph["model"] == "rnnlm" and draw.chance(0.9):
             graph.update({"granularity": "tensorflow", "layers": draw.rng.randint(1, 2), "hidden": 64, "steps": draw.rng.randint(1, 8), "vocabulary": 100})
         elif draw.chance(0.4):
             graph["gradient_sum"] = draw.rng.choice(["in-place", "add-n"])

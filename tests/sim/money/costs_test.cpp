@@ -42,7 +42,7 @@ TEST_CASE("two workers at half of the power between idle and busy, with and with
   CHECK(power_w(c, two, 0) == Approx(2 * 120));
   // A quarter of a device: a quarter of what it draws idle, and all that it draws beyond that.
   two.power_limit_w = 0;
-  two.share.fraction = 0.25;
+  two.share = {.fraction = 0.25, .parts = 2};
   CHECK(power_w(c, two, 0.5) == Approx(2 * (0.25 * 120 + 0.5 * 230)));
 }
 
