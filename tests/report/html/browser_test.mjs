@@ -150,6 +150,7 @@ const tests = {
     const summary = JSON.parse(fs.readFileSync(file, "utf8"));
     summary.policies[1] = { policy: summary.policies[1].policy, status: "failed", reason: "it <b>broke</b>" };
     fs.writeFileSync(file, JSON.stringify(summary, null, 2));
+    fs.rmSync(path.join(folder, "manifest.json")); // which has the sums of the files as they were
     rehearse("report", "failed");
     assert.match(loaded(folder).dom, /failed: it &lt;b&gt;broke&lt;\/b&gt;/);
   },
