@@ -115,6 +115,18 @@ TEST_CASE("one repetition gives no verdict, unless figures are exact") {
   CHECK(judged({policy("manual", times(1, 0, 100)), policy("p", times(1, 0.011, 50))}, true).winner.empty());
 }
 
+TEST_CASE("a replay of recorded jobs does not call its figures exact") {
+  Summary summary;
+  summary.verdict.is_exact = true;
+  for (const int repetitions : {1, 3}) {
+    summary.repetitions = repetitions;
+    summary.replays_recorded = false;
+    CHECK_THAT(population_line(summary), Catch::Contains("figures are exact"));
+    summary.replays_recorded = true;
+    CHECK_THAT(population_line(summary), !Catch::Contains("exact") && Catch::Contains("as long as they were recorded"));
+  }
+}
+
 TEST_CASE("five policies of the same cost but for rounding: none is the cheapest") {
   std::vector<VerdictPolicy> queues{policy("manual", times(3, 0.3, 1000))};
   for (int q = 1; q < 5; ++q) queues.push_back(policy("queue " + std::to_string(q), times(3, 0.3, 1000 * (1 - q * 1e-12))));
