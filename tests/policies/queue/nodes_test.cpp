@@ -151,8 +151,11 @@ TEST_CASE("every queue keeps to the nodes of a job", "[queue]") {
 TEST_CASE("where a node has one GPU, nodes are counted as GPUs are", "[queue]") {
   // Of plans only the counts are equal: a job that is planned by node needs the same nodes from its start to its end.
   const std::set<std::string> plan{"easy", "conservative", "deadline-admission", "slurm-backfill"};
+  // A fifth of the queues a draw: all of them take a minute under the sanitizers.
   rc::prop("random jobs", [&](std::uint64_t seed) {
-    for (const QueueEntry& entry : queue_strategies()) {
+    const auto& entries = queue_strategies();
+    for (std::size_t e = seed % 5; e < entries.size(); e += 5) {
+      const QueueEntry& entry = entries[e];
       if (plan.contains(entry.name)) continue;
       Random random(seed);
       World2 made = random_node_jobs(random, true);
