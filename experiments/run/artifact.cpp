@@ -143,6 +143,16 @@ std::string artifact_json(const Artifact& artifact) {
       inputs, inputs.empty() ? "" : "\n  ", json_list(artifact.figures), files);
 }
 
+/// Files of the machine, such as timing.json, have no sum in the manifest, and a folder without a manifest has none at all.
+void require_listed(const std::string& results, const std::string& file) {
+  std::error_code none;
+  if (!fs::is_regular_file(results + "/" + file, none))
+    throw sim::InputError(
+        {.file = results + "/" + file,
+         .expected = fmt::format("a file of the run (rehearse run SCENARIO --out {} --replace makes the results again)", results),
+         .found = "no file"});
+}
+
 }  // namespace
 
 Artifact pack_artifact(const std::string& results, const std::string& inputs, const std::string& folder) {
@@ -151,6 +161,7 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
   if (!manifest)
     throw sim::InputError(
         {.file = results, .expected = "the results folder of a run", .found = "a folder without its summary.json"});
+  require_listed(results, kManifestFile);
   const sim::JsonDocument scenario = sim::read_json_file(results + "/scenario.json"),
                           summary = sim::read_json_file(results + "/summary.json");
   sim::Mistakes mistakes;
@@ -181,8 +192,8 @@ Artifact pack_artifact(const std::string& results, const std::string& inputs, co
     if (!texts.contains(input.path)) artifact.catalogues.push_back(input.path);
   }
   for (const auto& [file, sum] : manifest->files) {
-    std::error_code none;
-    if (fs::is_regular_file(results + "/" + file, none)) copy_to(own_file(results, file), folder + "/results/" + file);
+    require_listed(results, file);
+    copy_to(own_file(results, file), folder + "/results/" + file);
   }
   check_results_and_page(folder + "/results");  // what is sealed is what was copied
   return artifact;

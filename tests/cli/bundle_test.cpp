@@ -186,6 +186,22 @@ TEST_CASE("a stranger's bundle starts no program unasked and leads nowhere") {
   CHECK(!fs::exists(ran.folder.path() + "/packed/inputs/level1/pwned"));
 }
 
+TEST_CASE("results that lack a file of the run are not bundled, also where the manifest has no sum of it") {
+  const Bundled ran;
+  for (const std::string file : {"timing.json", "manifest.json", "jobs.csv"}) {
+    INFO(file);
+    const std::string path = ran.folder.path() + "/work/r/" + file, text = text_of(path);
+    fs::remove(path);
+    const Ended packed = ran.bundle();
+    CHECK(packed.status == 3);
+    CHECK(has(packed.err, "r/" + file + ": expected "));
+    CHECK(has(packed.err, "found no file"));
+    CHECK(!fs::exists(ran.folder.path() + "/work/packed"));
+    ran.folder.write("work/r/" + file, text);
+  }
+  CHECK(ran.bundle().status == 0);
+}
+
 TEST_CASE("a stranger's results are bundled into the bundle's folder alone, and nothing from elsewhere is") {
   const Bundled ran;
   const std::string work = ran.folder.path() + "/work", at = work + "/r/manifest.json", good = text_of(at);
