@@ -6,7 +6,8 @@
 # Options:
 #   --only readers|scenarios|mutated|generated|commands  one kind; scenarios: mutated and generated ones
 #   --seed N                                 default 1; runs of other seeds look elsewhere
-#   --count N                                at most so many scenarios of a kind: the same ones on every machine
+#   --count N                                at most N scenarios of a kind, or N inputs of each format of traces and 50 N of each format of
+#                                            networks, which are faster: the same ones on every machine that has the time
 #   --ledger FILE                            gets a line of each kind (tests/fuzz/ledger.py sum adds them up)
 #   --folder FOLDER                          inputs that the fuzzers have found, from earlier times and now (default build/fuzz/found)
 #   --program FILE, --server FILE            the program (default build/release/cli/rehearse), and scenario_server, best both built with
@@ -48,10 +49,11 @@ has_clang() {
 
 # One compressed kilobyte is a thousand plain ones: memory is what a reader may not waste on it.
 fuzz() {
-  local format=${1##*/fuzz_} log
+  local format=${1##*/fuzz_} log runs=${5:--1}
+  if ((runs > 0)) && [[ $format =~ ^(keras|layers|onnx|torch)$ ]]; then runs=$((50 * runs)); fi
   log=$root/build/fuzz/$format.log
   mkdir -p "$3/$format"
-  if ! "$1" -max_total_time="$2" -max_len=4096 -timeout=60 -rss_limit_mb=512 -seed="$4" -dict=tests/fuzz/traces.dict \
+  if ! "$1" -max_total_time="$2" -runs="$runs" -max_len=4096 -timeout=60 -rss_limit_mb=512 -seed="$4" -dict=tests/fuzz/traces.dict \
     -artifact_prefix="build/fuzz/$format-" "$3/$format" "tests/fuzz/corpus/${format/flow-elastic/flow-rigid}" 2>"$log"; then
     tail -n 40 "$log"
     return 1
@@ -77,7 +79,7 @@ fuzz_readers() {
   began=$(date -u +%FT%TZ)
   rm -f build/fuzz/*.log
   TIMEFORMAT='%U %S'  # what the fuzzers use of the processors; they themselves write to logs
-  { time printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found' $seed"; } 2>build/fuzz/time || status=1
+  { time printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM '"$seconds '$found' $seed $count"; } 2>build/fuzz/time || status=1
   if [[ $ledger ]]; then
     python3 -B tests/fuzz/ledger.py add "$ledger" --kind readers --began "$began" --seeds "$seed" "$seed" \
       --cpu-s "$(awk 'END { print $1 + $2 }' build/fuzz/time)" --findings "$(grep -L '^Done' build/fuzz/*.log | wc -l)" \

@@ -134,33 +134,25 @@ void read_layer(sim::JsonValue value, NetworkBuilder& net, int number) {
   const std::string name = in.text("name", fmt::format("{}{}", type, number));
   std::vector<int> inputs;
   bool known = true;
+  const auto earlier = [&](sim::JsonValue from) {
+    const auto layer = from.is_string() ? net.find(std::string(from.text())) : std::nullopt;
+    if (!layer && net.good()) from.refuse("the name of an earlier layer", net.mistakes());
+    known = known && layer;
+    return layer.value_or(-1);
+  };
   if (in.has("inputs")) {
-    for (const sim::JsonValue from : in.list("inputs")) {
-      const NetworkBuilder::Source* source = from.is_string() ? net.find(std::string(from.text())) : nullptr;
-      if (source != nullptr)
-        inputs.push_back(source->layer);
-      else if (net.good())
-        from.refuse("the name of an earlier layer", net.mistakes());
-      known = known && source != nullptr;
-    }
+    for (const sim::JsonValue from : in.list("inputs")) inputs.push_back(earlier(from));
   } else if (type != "input" && net.network().last() >= 0) {
     inputs.push_back(net.network().last());
   }
   int shares = -1;
-  if (const auto owner = in.child("shares")) {
-    const NetworkBuilder::Source* source = owner->is_string() ? net.find(std::string(owner->text())) : nullptr;
-    if (source != nullptr)
-      shares = source->layer;
-    else if (net.good())
-      owner->refuse("the name of an earlier layer", net.mistakes());
-    known = known && source != nullptr;
-  }
+  if (const auto owner = in.child("shares")) shares = earlier(*owner);
   LayerSpec spec = read_spec(in, type, net.mistakes());
   in.finish();
   if (!net.good() || !known) return;
   if (inputs.empty() && type != "input") return value.refuse("an input before other layers", net.mistakes());
   try {
-    net.name(name, {net.add(name, std::move(spec), std::move(inputs), shares)});
+    net.name(name, net.add(name, std::move(spec), std::move(inputs), shares));
   } catch (const sim::InputError& error) {
     sim::Mistake mistake = value.mistake(error.mistakes().front().expected);
     mistake.found = fmt::format("layer \"{}\" with {}", name, error.mistakes().front().found);

@@ -8,9 +8,9 @@
 
 namespace rehearse::traces {
 
-const NetworkBuilder::Source* NetworkBuilder::find(const std::string& name) const {
-  const auto found = sources_.find(name);
-  return found == sources_.end() ? nullptr : &found->second;
+std::optional<int> NetworkBuilder::find(const std::string& name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ? std::nullopt : std::optional(found->second);
 }
 
 int NetworkBuilder::add(const std::string& name, workloads::LayerSpec spec, std::vector<int> inputs, int shares) {
@@ -47,13 +47,6 @@ workloads::Network NetworkBuilder::finish() {
       network_.layers, [](const workloads::Layer& l) { return std::holds_alternative<workloads::Loss>(l.spec); });
   if (!has_loss) network_.add("loss", workloads::Loss{});
   return std::move(network_);
-}
-
-int same_padding(int size, int window, int stride) {
-  const int places = (size + stride - 1) / stride;
-  const int zeros = std::max(0, (places - 1) * stride + window - size);
-  const int half = (zeros + 1) / 2;
-  return (size + 2 * half - window) / stride + 1 == places ? half : -1;
 }
 
 }  // namespace rehearse::traces

@@ -254,6 +254,12 @@ std::vector<OnnxValue> OnnxModel::infer(std::size_t node, const std::map<std::st
   for (int i = 0; i < schema->min_input(); ++i)  // rules read them unasked
     if (context.getInputType(static_cast<std::size_t>(i)) == nullptr)
       throw sim::InputError(sim::Mistake{.expected = fmt::format("at least {} inputs", schema->min_input()), .found = "fewer"});
+  if (proto.op_type().find("Conv") != std::string::npos) {  // the library takes the number of sides from the weights and reads as many of the image
+    const auto* image = context.getInputType(0);
+    const auto* weights = context.getInputType(proto.op_type() == "QLinearConv" ? 3 : 1);
+    if (image != nullptr && weights != nullptr && image->tensor_type().shape().dim_size() != weights->tensor_type().shape().dim_size())
+      throw sim::InputError(sim::Mistake{.expected = "weights of as many dimensions as the input", .found = "others"});
+  }
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
   } catch (const std::exception& error) {

@@ -281,6 +281,8 @@ TEST_CASE("what an ONNX file asks for that no layer stands for is told with its 
   CHECK_THAT(said(image + node("QLinearConv", {"x", "w"}, "y") + node("Loop", {"x"}, "z")),
              Catch::Contains("a QLinearConv") && Catch::Contains("a Loop"));
   CHECK_THAT(said(image + node("Conv", {"x", "m"}, "c")), Catch::Contains("node \"n_c\", a Conv"));
+  CHECK_THAT(said(image + weight("d", {4, 4, 3, 3, 3, 3}) + node("Conv", {"x", "d"}, "c"), 1),
+             Catch::Contains("weights of as many dimensions as the input"));
   CHECK_THAT(said(image + node("Conv", {"x", "nowhere"}, "c")), Catch::Contains("an input among the nodes before it"));
   CHECK_THAT(said(image + node("Conv", {"x", "c"}, "y")), Catch::Contains("an input among the nodes before it"));
   CHECK_THAT(said(image + node("Conv", {"x", "x"}, "c")), Catch::Contains("weights of three or four dimensions"));
