@@ -55,8 +55,7 @@ PolicyProcess::PolicyProcess(const ProcessSettings& settings, std::string decisi
 PolicyProcess::~PolicyProcess() { talk_.farewell(R"({"type":"bye"})"); }
 
 void PolicyProcess::say_hello(const policies::OutsideInputs& inputs) {
-  const std::uint64_t key = sim::stream_key(inputs.policy_seed, static_cast<std::uint64_t>(inputs.repetition),
-                                            "policy " + inputs.policy, "process " + decision_);
+  const std::uint64_t key = sim::stream_key(inputs.policy_seed, static_cast<std::uint64_t>(inputs.repetition), "process", decision_);
   JsonLine hello;
   hello.open('{').key("type").text("hello").key("version").number(kProtocolVersion);
   hello.key("decision").text(decision_).key("policy").text(inputs.policy).key("repetition").number(inputs.repetition);

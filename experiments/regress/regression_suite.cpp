@@ -51,10 +51,17 @@ void check_wanted(const RegressionSuite& suite, const SuiteOptions& options) {
 /// What is recorded, and what says which decision changed, whatever the scenario writes otherwise.
 void ask_for_records(Scenario& scenario) { scenario.output.jobs = scenario.output.decisions = Record::all; }
 
+/// Policies with a seed of their own keep their distance to the scenario's.
+void set_policy_seed(Scenario& scenario, std::uint64_t seed) {
+  for (policies::PolicySpec& spec : scenario.policies)
+    if (spec.policy_seed) *spec.policy_seed += seed - scenario.policy_seed;
+  scenario.policy_seed = seed;
+}
+
 /// Null when none of its policies is wanted.
 std::unique_ptr<Scenario> load(const RegressionSuite& suite, const std::string& name, const SuiteOptions& options) {
   std::unique_ptr<Scenario> scenario = load_scenario(suite.folder + "/" + name + ".json", {});
-  if (options.policy_seed) scenario->policy_seed = *options.policy_seed;
+  if (options.policy_seed) set_policy_seed(*scenario, *options.policy_seed);
   ask_for_records(*scenario);
   if (!options.policies.empty())
     std::erase_if(scenario->policies, [&](const policies::PolicySpec& spec) {
@@ -127,7 +134,7 @@ void record_suite(const RegressionSuite& suite, const SuiteOptions& options) {
     const std::string out = options.out + "/" + name, another = out + "-another-seed";
     const std::vector<report::MetricRule> rules = suite.rules.empty() ? report::default_rules(kinds_of(*scenario)) : suite.rules;
     std::vector<report::Results> by_seed;
-    for (int s = 0; s < suite.policy_seeds; ++s, ++scenario->policy_seed) {
+    for (int s = 0; s < suite.policy_seeds; ++s, set_policy_seed(*scenario, scenario->policy_seed + 1)) {
       const std::string& into = s == 0 ? out : another;
       run(*scenario, options, into);
       by_seed.push_back(without_failures(into, rules));

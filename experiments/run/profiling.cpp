@@ -78,8 +78,8 @@ class Profiling::Profiler {
     auto [pool, measurements] = probes_of(profile, pools);
     Measured done;
     for (std::size_t i = 0; i < static_cast<std::size_t>(scenario_.history.runs) * pools.size() && !pool.empty(); ++i) {
-      const std::uint64_t key = sim::stream_key(scenario_.policy_seed, static_cast<std::uint64_t>(repetition_),
-                                                "probes " + probes.name, fmt::format("{}/{}", name_of(profile), i));
+      const std::uint64_t key = sim::stream_key(probes.seed, static_cast<std::uint64_t>(repetition_),
+                                                "probes " + probes.kind, fmt::format("{}/{}", name_of(profile), i));
       const std::size_t next = probes.chooser->next({.pool = pool, .seen = done.runs, .typical = typical, .random_key = key});
       sim::check(next < pool.size(), "a strategy probes what is not in the pool");
       sim::Random noise(stream(measurements[next].name));

@@ -2,6 +2,7 @@
 // measured of a profile is measured when its first job arrives; nothing hangs on jobs that have not arrived yet.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +16,8 @@ namespace rehearse::scenarios {
 
 /// Whose past runs they are.
 struct LearningPolicy {
-  std::string name;  ///< of its random streams
+  std::string kind;        ///< of its configure strategy: with the seed it keys the random streams
+  std::uint64_t seed = 0;  ///< of the policy
   policies::Learning learning;
   policies::ProbeChooser* chooser = nullptr;  ///< its own way to choose runs; none: the shared ones
 };

@@ -73,8 +73,10 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
   if (strategy != nullptr && policies::uses_history(*strategy, spec.configure.parameters)) {
     if (strategy->make_probes != nullptr)
       chooser = strategy->make_probes(policies::Parameters(strategy->parameters, spec.configure.parameters));
-    const LearningPolicy learner{
-        .name = spec.name, .learning = policies::learning_of(*strategy, spec.configure.parameters), .chooser = chooser.get()};
+    const LearningPolicy learner{.kind = spec.configure.name,
+                                 .seed = spec.policy_seed.value_or(scenario.policy_seed),
+                                 .learning = policies::learning_of(*strategy, spec.configure.parameters),
+                                 .chooser = chooser.get()};
     profiling.emplace(scenario, belief, world, task.repetition, learner);
   }
   policies::Bundle bundle(spec, {.cluster = &scenario.cluster,

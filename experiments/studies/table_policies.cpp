@@ -101,8 +101,7 @@ TableChoice TablePolicy::by_rule(const TableQuestion& question, const TableHisto
   if (feasible.empty()) return std::nullopt;
   if (kind_ == Kind::oracle) return feasible.front();
   if (kind_ == Kind::median_feasible) return feasible[(feasible.size() - 1) / 2];
-  sim::Random random(sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
-                                     fmt::format("{} {}", name(), job)));
+  sim::Random random(stream_key(history, fmt::format("{} {}", spec_.configure.name, job)));
   return feasible[random.below(feasible.size())];
 }
 
@@ -114,9 +113,9 @@ MeasuredCells TablePolicy::past_runs(const TableQuestion& question, const TableH
   return shared_history(table, history);
 }
 
-std::uint64_t TablePolicy::probe_key(const TableHistory& history, const std::string& who, std::size_t task) const {
-  return sim::stream_key(history.policy_seed, static_cast<std::uint64_t>(history.repetition), "measured-runs",
-                         fmt::format("{} probes of {}", who, task));
+std::uint64_t TablePolicy::stream_key(const TableHistory& history, const std::string& entity) const {
+  return sim::stream_key(spec_.policy_seed.value_or(history.policy_seed), static_cast<std::uint64_t>(history.repetition),
+                         "measured-runs", entity);
 }
 
 /// The first run of a task is the same for all strategies that probe actively.
@@ -125,7 +124,7 @@ MeasuredCells TablePolicy::active_probes(const TableQuestion& question, const Ta
   TaskSearch search{.wanted = learning_.table.all_limits ? question.jobs : question.typical,
                     .runs = share_of(history.fraction, table.options().size())};
   for (std::size_t task = 0; task < table.tasks().size(); ++task)
-    search.random_keys.push_back(probe_key(history, "active", task));
+    search.random_keys.push_back(stream_key(history, fmt::format("active probes of {}", task)));
   TaskModel model(table, learning_.table.together, learning_.spread_factor);
   return probe_tasks(table, search, model);
 }
@@ -138,7 +137,7 @@ MeasuredCells TablePolicy::own_probes(const TableQuestion& question, const Table
     const ProbeBudget budget{.runs = share_of(history.fraction, table.options().size()),
                              .typical = typical,
                              .epochs = epochs_to_the_end(table, typical.task),
-                             .random_key = probe_key(history, name(), typical.task)};
+                             .random_key = stream_key(history, fmt::format("{} probes of {}", spec_.configure.name, typical.task))};
     probe_task(table, budget, *chooser, measured);
   }
   return measured;

@@ -54,7 +54,7 @@ class TablePolicy {
   policies::MeasuredCells past_runs(const TableQuestion& question, const TableHistory& history) const;
   policies::MeasuredCells own_probes(const TableQuestion& question, const TableHistory& history) const;
   policies::MeasuredCells active_probes(const TableQuestion& question, const TableHistory& history) const;
-  std::uint64_t probe_key(const TableHistory& history, const std::string& who, std::size_t task) const;
+  std::uint64_t stream_key(const TableHistory& history, const std::string& entity) const;
 
   policies::PolicySpec spec_;
   policies::Learning learning_;

@@ -36,7 +36,7 @@ std::unique_ptr<sim::Threads> make_threads(const StrategyChoice& choice, const O
   const ThreadsEntry& entry = entry_of(threads_strategies(), choice);
   return entry.make(Parameters(entry.parameters, choice.parameters),
                     sim::stream_key(outside.policy_seed, static_cast<std::uint64_t>(outside.repetition),
-                                    "policy " + outside.policy, "threads"));
+                                    "threads " + choice.name, ""));
 }
 
 std::unique_ptr<sim::Queue> make_queue(const StrategyChoice& choice, const OutsideInputs& outside) {
@@ -87,10 +87,11 @@ void Bundle::make_configure(const OutsideInputs& outside) {
 }
 
 Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec), inputs_(inputs) {
+  inputs_.policy_seed = spec.policy_seed.value_or(inputs.policy_seed);
   const OutsideInputs outside{.policy = spec.name,
                               .cluster = inputs.cluster,
                               .belief = inputs.belief,
-                              .policy_seed = inputs.policy_seed,
+                              .policy_seed = inputs_.policy_seed,
                               .repetition = inputs.repetition,
                               .folder = inputs.folder};
   make_configure(outside);
@@ -212,7 +213,7 @@ sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen>
                            .estimate = estimated,
                            .history = past.history,
                            .random_key = sim::stream_key(inputs_.policy_seed, static_cast<std::uint64_t>(inputs_.repetition),
-                                                         "policy " + spec_.name, job.name),
+                                                         "configure " + spec_.configure.name, job.name),
                            .stage_rules = inputs_.stage_rules,
                            .believed = believed_.get(),
                            .sight = sight_};

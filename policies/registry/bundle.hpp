@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -61,6 +62,7 @@ struct PolicySpec {
   StrategyChoice place{"data-parallel", {}};
   StrategyChoice threads{"recommended", {}};
   StrategyChoice queue{"fifo", {}};
+  std::optional<std::uint64_t> policy_seed = std::nullopt;  ///< of its random streams; none: the scenario's
 };
 
 /// Whether one of its strategies is a yardstick.
@@ -121,7 +123,7 @@ class Bundle final : public sim::Configurator {
   sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
 
   const PolicySpec& spec_;
-  const BundleInputs inputs_;
+  BundleInputs inputs_;
   const RunHistory* last_known_ = nullptr;
   const sim::Sight* sight_ = nullptr;
   std::unique_ptr<Configure> configure_;

@@ -73,6 +73,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
     read_network(*v, {paths, scenario, mistakes}, spec.configure);
   }
   spec.free = read_free(in, mistakes);
+  if (const auto seed = in.maybe_integer("policy_seed", sim::at_least(0))) spec.policy_seed = static_cast<std::uint64_t>(*seed);
   if (const auto v = in.child("place"); v && !from_process(*v, spec.place))
     read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
   if (const auto v = in.child("threads"); v && !from_process(*v, spec.threads))

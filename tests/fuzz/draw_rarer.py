@@ -49,6 +49,8 @@ def reference(draw, scenario):
     if usable:
         chosen = draw.rng.choice(usable)
         scenario["reference"] = chosen if isinstance(chosen, str) else chosen["name"]
+        if isinstance(chosen, dict):
+            chosen["policy_seed"] = len(scenario["jobs"])
 
 
 def minimum_node(draw, scenario):

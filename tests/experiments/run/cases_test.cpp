@@ -59,6 +59,28 @@ TEST_CASE("a spot price that stays above its bid under a queue with rounds: the 
   CHECK(ran.jobs.find("node_failure") != std::string::npos);
 }
 
+TEST_CASE("two rows of one kind draw the same numbers; another policy_seed draws others") {
+  const TemporaryFolder folder;
+  const std::string text = R"({ "name": "luck", "seed": 1, "repetitions": 3, "output": { "jobs": "none" },
+    "cluster": { "pools": [ { "name": "k80", "instance": "p2.xlarge", "nodes": 8 }, { "name": "v100", "instance": "p3.2xlarge", "nodes": 8 } ] },
+    "jobs": [ { "model": "resnet18", "epochs": 3 }, { "model": "resnet34", "epochs": 2 } ],
+    "policies": [ "manual", "random-feasible", { "name": "again", "configure": "random-feasible" },
+                  { "name": "other", "configure": "random-feasible", "policy_seed": 2 },
+                  "bayes-opt", { "name": "bayes-again", "configure": "bayes-opt" },
+                  { "name": "bayes-other", "configure": "bayes-opt", "policy_seed": 2 } ] })";
+  const auto scenario = scenarios::load_scenario(folder.write("luck.json", text), {});
+  const report::Summary summary = scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 2});
+  const auto cost_usd = [&](std::size_t row) {
+    INFO(summary.rows[row].policy << ": " << summary.rows[row].reason);
+    REQUIRE(summary.rows[row].ok);
+    return summary.rows[row].of("cost_usd").mean;
+  };
+  for (const std::size_t first : {std::size_t{1}, std::size_t{4}}) {
+    CHECK(cost_usd(first) == cost_usd(first + 1));
+    CHECK(cost_usd(first) != cost_usd(first + 2));
+  }
+}
+
 TEST_CASE("a checkpoint interval of 1e-300 s is refused") {
   const TemporaryFolder folder;
   const std::string complaints = complaints_about(folder, case_file("checkpoint-1e-300"));

@@ -52,7 +52,7 @@ struct Made {
   };
   /// When all jobs have arrived, a second after the other.
   Profiled profiled(policies::ProbeChooser* chooser, const std::string& policy = "p", const policies::Learning& learning = {}) {
-    scenarios::Profiling profiling(*scenario, belief, *world, 0, {.name = policy, .learning = learning, .chooser = chooser});
+    scenarios::Profiling profiling(*scenario, belief, *world, 0, {.kind = policy, .learning = learning, .chooser = chooser});
     Profiled made;
     double now_s = 0;
     for (const sim::Job& job : scenario->jobs) {
@@ -101,7 +101,7 @@ TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
   CHECK(own.cost_usd[0] == Approx(cost_usd).epsilon(0.2));
   CHECK(own.cost_usd[0] != made.profiled(nullptr).cost_usd[0]);
 
-  // The same runs measure the same, whoever takes them; another policy draws other numbers.
+  // The same runs measure the same, whoever takes them; another kind of policy draws other numbers.
   LastOfAll again, other;
   CHECK(made.profiled(&again).history.runs()[5].time_s == runs[5].time_s);
   CHECK(made.profiled(&other, "q").history.runs()[5].time_s == runs[5].time_s);

@@ -143,22 +143,25 @@ TEST_CASE("parameters: given values go before defaults, undeclared ones are our 
   CHECK_THROWS_AS(p.number("other"), sim::CheckFailed);
 }
 
-TEST_CASE("a policy's stream hangs on its name, its seed and the job", "[bundle]") {
+TEST_CASE("a policy's stream depends on its kind, the seed and the job, not on its name", "[bundle]") {
   Bundled bundled(small());
-  const auto first = [&](const std::string& policy, const std::string& of, std::uint64_t seed = 1) {
-    const PolicySpec spec{.name = policy, .configure = {"random-feasible", {}}};
+  const auto ranked = [&](const PolicySpec& spec, const std::string& of, std::uint64_t seed = 1) {
     std::vector<sim::Configuration> order;
     for (const sim::Choice& choice : Bundle(spec, bundled.inputs(seed)).configure(job(of), 0).ranked)
       order.push_back(choice.configuration);
     return order;
   };
-  const auto here = first("one", "j");
-  CHECK(here == first("one", "j"));
-  CHECK(here != first("two", "j"));
-  CHECK(here != first("one", "k"));
-  CHECK(here != first("one", "j", 2));
-  // What was asked before changes nothing.
   const PolicySpec spec{.name = "one", .configure = {"random-feasible", {}}};
+  PolicySpec renamed = spec, with_own_seed = spec;
+  renamed.name = "two";
+  with_own_seed.policy_seed = 2;
+  const auto here = ranked(spec, "j");
+  CHECK(here == ranked(spec, "j"));
+  CHECK(here == ranked(renamed, "j"));
+  CHECK(here != ranked(spec, "k"));
+  CHECK(here != ranked(spec, "j", 2));
+  CHECK(ranked(with_own_seed, "j") == ranked(spec, "j", 2));
+  // What was asked before changes nothing.
   Bundle busy(spec, bundled.inputs());
   busy.configure(job("other"), 0);
   CHECK(busy.configure(job("j"), 0).ranked.front().configuration == here.front());

@@ -43,6 +43,9 @@ TEST_CASE("policy_seed follows seed unless given") {
   CHECK(load(R"("seed": 5, )")->policy_seed == 5);
   CHECK(load(R"("seed": 5, "policy_seed": 6, )")->policy_seed == 6);
   CHECK(load(R"("seed": 5.0, )")->seed == 5);
+  CHECK_FALSE(load(R"("seed": 5, )")->policies.front().policy_seed);
+  const std::string own = with(kMinimal, R"([ "manual" ])", R"([ { "name": "own", "policy_seed": 7 } ])");
+  CHECK(load_scenario(folder.write("own.json", own), {})->policies.front().policy_seed == 7);
 }
 
 TEST_CASE("a world by name, and a preset whose errors keep their proportions") {
