@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -29,7 +30,7 @@ struct MenuFound {};
 
 class StoryReader {
  public:
-  explicit StoryReader(const ExplainRequest& request) : request_(request) {}
+  StoryReader(const ExplainRequest& request, std::string files) : request_(request), files_(std::move(files)) {}
 
   std::vector<JobStory> read() {
     read_jobs();
@@ -48,7 +49,7 @@ class StoryReader {
                                           .predicted_accuracy = row.number("predicted_accuracy", {}, kUnset),
                                           .predicted_cost_usd = row.number("predicted_cost_usd", {}, kUnset)});
              });
-    if (std::filesystem::exists(request_.folder + "/stages.csv"))
+    if (std::filesystem::exists(files_ + "/stages.csv"))
       each_row("stages.csv", {"stage", "pool", "workers", "batch_size", "start_s", "end_s", "accuracy", "cost_usd"},
                [](sim::CsvRow& row, JobStory& story) {
                  story.stages.push_back({.stage = static_cast<int>(row.integer("stage", {}, 0)),
@@ -72,7 +73,7 @@ class StoryReader {
 
   template <class Read>
   void each_row(const std::string& file, std::vector<std::string> columns, Read&& read) {
-    sim::CsvReader csv(request_.folder + "/" + file,
+    sim::CsvReader csv(files_ + "/" + file,
                        {.required = {"policy", "repetition", "job"}, .optional = std::move(columns)});
     while (sim::CsvRow* row = csv.next()) {
       if (!is_wanted(*row)) continue;
@@ -83,7 +84,7 @@ class StoryReader {
   }
 
   void read_jobs() {
-    sim::CsvReader csv(request_.folder + "/jobs.csv", {.required = {"policy", "repetition", "job", "submit_s", "start_s", "end_s",
+    sim::CsvReader csv(files_ + "/jobs.csv", {.required = {"policy", "repetition", "job", "submit_s", "start_s", "end_s",
                                                                     "state", "reason", "pool", "workers", "batch_size", "epochs",
                                                                     "accuracy", "cost_usd", "preemptions", "reconfigurations"},
                                                        .optional = {}});
@@ -117,15 +118,19 @@ class StoryReader {
     if (stories_.empty()) refuse("a repetition of these results", fmt::format("{}", request_.repetition), {});
   }
 
-  [[noreturn]] void refuse(const char* expected, const std::string& found, const std::vector<std::string>& names) const {
+  [[noreturn]] void refuse(std::string expected, const std::string& found, const std::vector<std::string>& names) const {
+    std::string nearest = sim::nearest_name(found, names);
+    if (nearest.empty() && !names.empty())
+      expected += fmt::format(", such as {}", fmt::join(names | std::views::take(3), ", "));
     throw sim::InputError({.file = request_.folder,
-                           .expected = expected,
+                           .expected = std::move(expected),
                            .found = "\"" + found + "\"",
-                           .nearest = sim::nearest_name(found, names)});
+                           .nearest = std::move(nearest)});
   }
 
   static constexpr std::size_t kMostNames = 10000;  // of which the nearest is looked for
   const ExplainRequest& request_;
+  std::string files_;  ///< the folder of jobs.csv; a study's jobs run again into another than the one that the user names
   std::vector<JobStory> stories_;
 };
 
@@ -221,10 +226,9 @@ std::vector<JobStory> run_again(Scenario& scenario, const ExplainRequest& reques
   scenario.output = OutputSettings::of_jobs(false);
   scenario.output.stages = Record::all;
   const sim::ScratchFolder scratch(sim::temporary_stem("rehearse_explain"));
-  ExplainRequest again = request;
-  again.folder = scratch / "results";
-  run_scenario(scenario, {.out = again.folder, .replace = true});
-  return StoryReader(again).read();
+  const std::string files = scratch / "results";
+  run_scenario(scenario, {.out = files, .replace = true});
+  return StoryReader(request, files).read();
 }
 
 }  // namespace
@@ -233,7 +237,7 @@ Explained explain_job(const ExplainRequest& request) {
   Explained explained;
   std::tie(explained.made_by, explained.study) = made_by(request.folder);
   if (explained.study.empty()) {
-    explained.stories = StoryReader(request).read();
+    explained.stories = StoryReader(request, request.folder).read();
     explained.scenario = stored_scenario(request);
   } else {
     explained.scenario = stored_scenario(request);

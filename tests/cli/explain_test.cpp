@@ -123,7 +123,8 @@ TEST_CASE("explain: of a study the scenario's jobs run again without it; of one 
   CHECK(has(told.out, "The study frontier keeps no jobs"));
   CHECK(has(told.out, "\nmanual\n"));
   CHECK(has(told.out, " candidates, of which "));
-  CHECK(has(run_program(folder.path(), {"explain", "r", "b"}).err, "expected a job of these results, found \"b\""));
+  CHECK(run_program(folder.path(), {"explain", "r", "other"}).err ==
+        "r: expected a job of these results, such as a, found \"other\"\n");
   CHECK(
       has(run_program(folder.path(), {"explain", "r", "a", "--repetition", "3"}).err, "expected a repetition of these results"));
 }

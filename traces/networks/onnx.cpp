@@ -744,7 +744,8 @@ class OnnxReader {
   void add_copies(const OnnxNode& node) {
     const std::string& x = node.inputs[0];
     const OnnxShape &in = dims(x), &out = dims(result(node));
-    const bool image_like = in.size() > 2 && in.size() < 5 && in[0] == graph_.batch && out[0] == in[0];
+    const bool image_like =
+        in.size() > 2 && in.size() < 5 && out.size() == in.size() && in[0] == graph_.batch && out[0] == in[0];
     const Shape from = image_like ? image(in) : shape_of(x), to = image_like ? image(out) : plain(out);
     if (onnx_elements(out) == onnx_elements(in)) {
       layers_[result(node)] = as(x, from);
