@@ -118,7 +118,9 @@ class StoryReader {
     if (stories_.empty()) refuse("a repetition of these results", fmt::format("{}", request_.repetition), {});
   }
 
-  [[noreturn]] void refuse(std::string expected, const std::string& found, const std::vector<std::string>& names) const {
+  [[noreturn]] void refuse(std::string expected, const std::string& found, std::vector<std::string> names) const {
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     std::string nearest = sim::nearest_name(found, names);
     if (nearest.empty() && !names.empty())
       expected += fmt::format(", such as {}", fmt::join(names | std::views::take(3), ", "));
