@@ -65,7 +65,8 @@ std::string reversal(const VerdictInput& changed, std::string_view winner) {
   if (best == changed.policies.end() || best->repetitions.empty()) return fmt::format("{} fails", name_for_text(winner));
   if (reference == changed.policies.end() || reference->repetitions.empty())
     return fmt::format("{} fails", name_for_text(changed.reference));
-  const double allowed = means_of(*reference).broken_share + kBrokenMargin;
+  constexpr double kRounding = 1e-12;
+  const double allowed = means_of(*reference).broken_share + changed.limits_margin + kRounding;
   const Means mine = means_of(*best);
   if (!(mine.broken_share <= allowed))
     return fmt::format("{} breaks the limits of {:.1f} % of the jobs", name_for_text(winner), 100 * mine.broken_share);

@@ -38,9 +38,9 @@ struct Certificate {
   std::vector<CertifiedChange> changes;
 };
 
-/// Whether the winner of a run is still it, by its first repetitions in a changed world: it keeps limits (its share of broken
-/// ones is at most kBrokenMargin above the reference's) and no other that does costs less. Judged by means: every policy meets
-/// the same chance before and after. Empty: it holds; else what is the case instead.
+/// Whether the winner of the drawn jobs is still it, by a run's first repetitions in a changed world: it keeps limits (its share
+/// of broken ones is at most the margin above the reference's) and no other that does costs less. Judged by means: every policy
+/// meets the same chance before and after. Empty: it holds; else what is the case instead.
 std::string reversal(const VerdictInput& changed, std::string_view winner);
 
 /// "holds up to model error 0.24 and 1.6 times the load; falls if ...", with the measurement that would shrink the nearest risk.

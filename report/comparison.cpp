@@ -230,8 +230,11 @@ std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::s
 }
 
 VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms) {
-  VerdictInput input{
-      .reference = terms.reference, .is_exact = terms.is_exact, .unit_share = terms.unit_share, .has_limits = terms.has_limits};
+  VerdictInput input{.reference = terms.reference,
+                     .is_exact = terms.is_exact,
+                     .unit_share = terms.unit_share,
+                     .has_limits = terms.has_limits,
+                     .limits_margin = terms.limits_margin};
   const PolicyResult* reference = find_ok(results, terms.reference);
   for (const PolicyResult& result : results) {
     input.policies.push_back({.name = result.policy, .is_yardstick = result.is_yardstick});

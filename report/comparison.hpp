@@ -91,6 +91,7 @@ struct VerdictTerms {
   bool is_exact = false;
   double unit_share = 1;
   bool has_limits = true;
+  double limits_margin = kLimitsMargin;
 };
 
 struct Summary {
@@ -140,13 +141,13 @@ struct StudySummary {
 /// at.
 std::vector<SummaryRow> compare(const std::vector<PolicyResult>& results, std::string_view baseline);
 
-/// The share of broken limits and the effective cost of each repetition: what `judge` is given.
+/// The share of broken limits and the effective cost of each repetition: what `judge_twice` is given.
 VerdictInput verdict_input(const std::vector<PolicyResult>& results, const VerdictTerms& terms);
 
 /// A study's table for people: yardsticks are marked.
 std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks, std::size_t width = kTerminalWidth);
 
-/// The sentence that a run ends with.
+/// Both statements, which a run ends with.
 std::string verdict_sentence(const RunVerdict& verdict);
 /// In a policy's row: where it stands, and if it cannot win, why.
 std::string verdict_in_row(const RunVerdict& verdict, std::string_view policy);
@@ -155,12 +156,11 @@ std::string population_line(const Summary& summary);
 std::string verdict_json(const Summary& summary);
 /// "21 % [12, 31]"; without an interval where it has no width.
 std::string percent_with_interval(const Estimate& percent);
-std::string repetitions_more_words(double repetitions);
 
 /// Whether policies differ in their queues alone: they pay the same prices, and what one asks is when jobs are done.
 bool is_of_queues(const StudyKinds& kinds);
-/// As `judge`, with each repetition's mean completion time in the place of its cost; who finishes fewer jobs than the reference
-/// in any repetition does not keep up with it, as its mean leaves them out. Of rows with their repetitions (`compare`).
+/// As `judge_twice`, with each repetition's mean completion time in the place of its cost; who finishes fewer jobs than the
+/// reference in any repetition does not keep up with it, as its mean leaves them out. Of rows with their repetitions (`compare`).
 RunVerdict judge_completion(const Summary& summary);
 /// The sentences that a run of queues ends with: mean and p95 completion time, makespan, deadlines kept, with intervals.
 std::string completion_sentence(const Summary& summary, const RunVerdict& by_completion);

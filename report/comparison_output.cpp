@@ -198,7 +198,7 @@ std::string money_table(const Summary& s, const RunVerdict& judged, const Screen
   std::vector<Cells> rows{std::move(head)};
   std::vector<Tone> tones{Tone::plain};
   for (const SummaryRow& row : s.rows) {
-    tones.push_back(tone_of(row, row.policy == judged.winner));
+    tones.push_back(tone_of(row, row.policy == judged.drawn.winner));
     if (!row.ok) {
       rows.push_back({shown_name(row.policy, row.is_yardstick), "FAILED: " + row.reason});
       continue;

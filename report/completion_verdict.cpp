@@ -6,19 +6,16 @@
 
 #include "report/comparison.hpp"
 #include "report/policy_name.hpp"
+#include "report/row_writer.hpp"
+#include "report/verdict_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-std::string policies_words(const RunVerdict& v, Standing standing) {
-  std::vector<std::string> names;
-  for (const PolicyVerdict& policy : v.policies)
-    if (policy.standing == standing) names.push_back(name_for_text(policy.name));
-  std::string text;
-  for (std::size_t n = 0; n < names.size(); ++n) text += (n == 0 ? "" : n + 1 < names.size() ? ", " : " and ") + names[n];
-  return text;
+std::string policies_words(const Statement& v, Standing standing) {
+  return listed(names_of(v, [&](const PolicyVerdict& policy) { return policy.standing == standing; }));
 }
 
 const SummaryRow* row_of(const Summary& s, std::string_view policy) {
@@ -78,7 +75,7 @@ std::string deadlines_beside(const SummaryRow& row, const SummaryRow& reference)
 }
 
 /// What else one asks of a queue, beside the reference's.
-std::string other_quantities(const Summary& s, const RunVerdict& v, const std::string& policy) {
+std::string other_quantities(const Summary& s, const Statement& v, const std::string& policy) {
   const SummaryRow *row = row_of(s, policy), *reference = row_of(s, v.reference);
   if (row == nullptr || reference == nullptr || row == reference) return "";
   std::vector<std::string> parts{beside("p95", *row, *reference, "jct_p95_s", Shown::duration),
@@ -99,22 +96,50 @@ std::string mean_words(const Summary& s, const std::string& policy) {
 }
 
 /// Those whose mean leaves jobs out that the reference finishes.
-std::string unfinished_part(const RunVerdict& v) {
-  std::vector<std::string> names;
-  for (const PolicyVerdict& policy : v.policies)
-    if (policy.keeping == Keeping::no) names.push_back(name_for_text(policy.name));
+std::string unfinished_part(const Statement& v) {
+  const auto names = names_of(v, [](const PolicyVerdict& policy) { return policy.keeping == Keeping::no; });
   if (names.empty()) return "";
-  return fmt::format("; {} finish{} fewer jobs and {} not compared", fmt::join(names, ", "), names.size() == 1 ? "es" : "",
+  return fmt::format("; {} finish{} fewer jobs and {} not compared", listed(names), names.size() == 1 ? "es" : "",
                      names.size() == 1 ? "is" : "are");
 }
 
-std::string soonest_sentence(const Summary& s, const RunVerdict& v) {
-  const Estimate shorter = v.find(v.winner)->cheaper_than_reference_percent;
+std::string shorter_words(const Statement& v) {
   const std::string level = policies_words(v, Standing::level);
-  return fmt::format("{} has the shortest mean completion time: {} for {}'s {}, {} shorter{}{}.", name_for_text(v.winner),
-                     mean_words(s, v.winner), name_for_text(v.reference), mean_words(s, v.reference),
-                     percent_with_interval(shorter), level.empty() ? "" : fmt::format("; level with it: {}", level),
-                     unfinished_part(v));
+  return fmt::format("{} shorter{}", percent_with_interval(v.find(v.winner)->cheaper_than_reference_percent),
+                     level.empty() ? "" : fmt::format("; level with it: {}", level));
+}
+
+/// A statement in words that follow a scope; it has a verdict.
+std::string completion_words(const Summary& s, const Statement& v) {
+  const std::string reference = name_for_text(v.reference);
+  switch (v.outcome) {
+    case Outcome::cheapest:
+      return fmt::format("{} has the shortest mean completion time: {} for {}'s {}, {}", name_for_text(v.winner),
+                         mean_words(s, v.winner), reference, mean_words(s, v.reference), shorter_words(v));
+    case Outcome::reference:
+      return fmt::format("no policy has a shorter mean completion time than {}: {}", reference, mean_words(s, v.reference));
+    case Outcome::level:
+      return fmt::format("no policy has a shorter mean completion time than {} by more than {:.0f} %: {}", reference,
+                         100 * kLevelMargin, mean_words(s, v.reference));
+    case Outcome::undecided: {
+      const auto rivals = names_of(v, [](const PolicyVerdict& policy) { return policy.standing == Standing::undecided; });
+      return fmt::format("{} has the shortest mean completion time, but against {} that is undecided: {}", name_for_text(v.best),
+                         listed(rivals), repetitions_more_words(most_repetitions_more(v, rivals)));
+    }
+    case Outcome::nobody_keeps:
+      return fmt::format("every other policy finishes fewer jobs than {}", reference);
+    default:
+      return fmt::format("no job is finished under {} and another policy", reference);
+  }
+}
+
+std::string in_new_worlds(const Summary& s, const RunVerdict& v) {
+  if (v.is_exact()) return "";
+  if (v.new_worlds.outcome == Outcome::one_repetition)
+    return " One repetition shows nothing of new worlds: that takes two repetitions at least.";
+  if (!v.agrees()) return fmt::format(" In new worlds {}.", completion_words(s, v.new_worlds));
+  if (v.drawn.outcome == Outcome::cheapest) return fmt::format(" In new worlds too: {}.", shorter_words(v.new_worlds));
+  return v.drawn.outcome == Outcome::reference || v.drawn.outcome == Outcome::level ? " In new worlds too." : "";
 }
 
 }  // namespace
@@ -123,8 +148,9 @@ bool is_of_queues(const StudyKinds& kinds) { return kinds.queue && !kinds.config
 
 RunVerdict judge_completion(const Summary& s) {
   // The bound of what was never seen is of limits: whether a job finishes is seen.
-  VerdictInput input{.reference = s.verdict.reference, .mean = Mean::arithmetic, .is_exact = s.verdict.is_exact, .unit_share = 0};
-  const SummaryRow* reference = row_of(s, s.verdict.reference);
+  VerdictInput input{
+      .reference = s.verdict.drawn.reference, .mean = Mean::arithmetic, .is_exact = s.verdict.is_exact(), .unit_share = 0};
+  const SummaryRow* reference = row_of(s, s.verdict.drawn.reference);
   for (const SummaryRow& row : s.rows) {
     VerdictPolicy& policy = input.policies.emplace_back(VerdictPolicy{.name = row.policy, .is_yardstick = row.is_yardstick});
     if (!row.ok || reference == nullptr) continue;
@@ -134,66 +160,51 @@ RunVerdict judge_completion(const Summary& s) {
     bool finishes_fewer = false;
     for (std::size_t r = 0; r < finished.size(); ++r) finishes_fewer = finishes_fewer || finished[r] < theirs[r];
     for (std::size_t r = 0; r < jct_s.size(); ++r)
-      policy.repetitions.push_back(
-          {.broken_share = jobs[r] > 0 ? (finishes_fewer ? 1.0 : 0.0) : sim::kNan, .effective_cost_usd = jct_s[r]});
+      policy.repetitions.push_back({.broken_share = jobs[r] > 0 ? (finishes_fewer ? 1.0 : 0.0) : sim::kNan,
+                                    .effective_cost_usd = jct_s[r],
+                                    .jobs = jobs[r]});
   }
-  return judge(input);
+  return judge_twice(std::move(input));
 }
 
 std::string completion_sentence(const Summary& s, const RunVerdict& v) {
-  const std::string reference = name_for_text(v.reference);
-  switch (v.outcome) {
-    case Outcome::cheapest:
-      return soonest_sentence(s, v) + other_quantities(s, v, v.winner);
-    case Outcome::reference:
-      return fmt::format("No policy has a shorter mean completion time than {}: {}{}.", reference, mean_words(s, v.reference),
-                         unfinished_part(v));
-    case Outcome::level:
-      return fmt::format("No policy has a shorter mean completion time than {} by more than {:.0f} %: {}{}.", reference,
-                         100 * kLevelMargin, mean_words(s, v.reference), unfinished_part(v)) +
-             other_quantities(s, v, v.best);
-    case Outcome::undecided: {
-      double most = 0;
-      for (const PolicyVerdict& policy : v.policies)
-        if (policy.standing == Standing::undecided) most = std::max(most, policy.repetitions_more);
-      return fmt::format("No verdict yet: {} has the shortest mean completion time, {}, but against {} that is undecided: {}{}.",
-                         name_for_text(v.best), mean_words(s, v.best), policies_words(v, Standing::undecided),
-                         repetitions_more_words(most), unfinished_part(v)) +
-             other_quantities(s, v, v.best);
-    }
-    case Outcome::nobody_keeps:
-      return fmt::format("No verdict: every other policy finishes fewer jobs than {}.", reference);
-    case Outcome::no_cost:
-      return fmt::format("No verdict: no job is finished under {} and another policy.", reference);
-    case Outcome::one_repetition:
-      return "One repetition of a world with noise gives figures and no verdict: that takes two repetitions at least.";
-    case Outcome::one_policy:
-    case Outcome::no_reference:
-    case Outcome::no_job:
-      break;
-  }
-  return verdict_sentence(v);
+  if (!v.drawn.has_verdict()) return verdict_sentence(v);
+  return fmt::format("{} {}{}.{}{}", scope_words(v), completion_words(s, v.drawn),
+                     v.drawn.outcome == Outcome::nobody_keeps ? "" : unfinished_part(v.drawn), in_new_worlds(s, v),
+                     other_quantities(s, v.drawn, v.drawn.best));
 }
 
+namespace {
+
+std::string completion_row_words(const Statement& v, const PolicyVerdict& p) {
+  if (p.name == v.winner) return "shortest mean JCT";
+  if (p.keeping == Keeping::no) return "finishes fewer jobs";
+  switch (p.standing) {
+    case Standing::best:
+      return v.outcome == Outcome::undecided ? "shortest mean JCT so far" : "shortest mean JCT, not by itself";
+    case Standing::level:
+      return (p.dearer_than_best_percent.mean == 0 ? "same mean JCT as " : "level with ") + v.best;
+    case Standing::dearer:
+      return fmt::format("mean JCT {} longer than {}'s", percent_with_interval(p.dearer_than_best_percent), v.best);
+    case Standing::undecided:
+      return fmt::format("undecided against {}: {}", v.best, repetitions_more_words(p.repetitions_more));
+    case Standing::not_judged:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string completion_in_row(const RunVerdict& v, std::string_view policy) {
-  const PolicyVerdict* p = v.find(policy);
+  const PolicyVerdict* p = v.drawn.find(policy);
   if (p == nullptr) return "";
   if (p->is_yardstick) return "yardstick";
-  std::string text;
-  if (p->name == v.winner)
-    text = "shortest mean JCT";
-  else if (v.has_verdict() && p->keeping == Keeping::no)
-    text = "finishes fewer jobs";
-  else if (p->standing == Standing::best)
-    text = v.outcome == Outcome::undecided ? "shortest mean JCT so far" : "shortest mean JCT, not by itself";
-  else if (p->standing == Standing::level)
-    text = (p->dearer_than_best_percent.mean == 0 ? "same mean JCT as " : "level with ") + v.best;
-  else if (p->standing == Standing::dearer)
-    text = fmt::format("mean JCT {} longer than {}'s", percent_with_interval(p->dearer_than_best_percent), v.best);
-  else if (p->standing == Standing::undecided)
-    text = fmt::format("undecided against {}: {}", v.best, repetitions_more_words(p->repetitions_more));
-  if (p->name != v.reference) return text;
-  return text.empty() ? "reference" : "reference; " + text;
+  const std::string role = p->name == v.drawn.reference ? "reference" : "";
+  if (!v.drawn.has_verdict()) return role;
+  const std::string text =
+      row_of_both(v, *p, completion_row_words(v.drawn, *p), completion_row_words(v.new_worlds, *v.new_worlds.find(policy)));
+  return role.empty() || text.empty() ? role + text : role + "; " + text;
 }
 
 namespace {
@@ -214,18 +225,23 @@ std::string json_completion_standing(Standing standing) {
 std::string completion_verdict_json(const Summary& s) {
   const RunVerdict v = judge_completion(s);
   std::string text = fmt::format(
-      "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}, \"reference\": {},\n    \"sentence\": {},\n    \"policies\": [",
-      name_of_completion(v.outcome), json_name(v.winner), json_name(v.best), json_name(v.reference),
-      json_string(completion_sentence(s, v)));
-  for (const PolicyVerdict& p : v.policies) {
+      "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}, \"reference\": {},\n    \"sentence\": {},\n    \"new_worlds\": "
+      "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}}},\n    \"policies\": [",
+      name_of_completion(v.drawn.outcome), json_name(v.drawn.winner), json_name(v.drawn.best), json_name(v.drawn.reference),
+      json_string(completion_sentence(s, v)), name_of_completion(v.new_worlds.outcome), json_name(v.new_worlds.winner),
+      json_name(v.new_worlds.best));
+  for (const PolicyVerdict& p : v.drawn.policies) {
+    const PolicyVerdict& anew = *v.new_worlds.find(p.name);
     const bool is_judged = p.keeping != Keeping::not_judged;
     text += fmt::format(
-        "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"finishes_fewer\": {}, \"standing\": {}, \"in_words\": {}, "
-        "\"repetitions_more\": {},\n      \"shorter_than_reference_percent\": {},\n      \"longer_than_best_percent\": {}}}",
-        &p == &v.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick,
-        is_judged ? (p.keeping == Keeping::no ? "true" : "false") : "null", json_completion_standing(p.standing),
-        json_string(completion_in_row(v, p.name)), json_number(p.repetitions_more),
-        json_estimate(p.cheaper_than_reference_percent), json_estimate(p.dearer_than_best_percent));
+        "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"in_words\": {}, \"finishes_fewer\": {}, \"standing\": {},\n"
+        "      \"shorter_than_reference_percent\": {},\n      \"longer_than_best_percent\": {},\n"
+        "      \"new_worlds\": {{\"standing\": {}, \"longer_than_best_percent\": {}, \"repetitions_more\": {}}}}}",
+        &p == &v.drawn.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick,
+        json_string(completion_in_row(v, p.name)), is_judged ? (p.keeping == Keeping::no ? "true" : "false") : "null",
+        json_completion_standing(p.standing), json_estimate(cheaper_than_reference(v, p)),
+        json_estimate(p.dearer_than_best_percent), json_completion_standing(anew.standing),
+        json_estimate(anew.dearer_than_best_percent), json_number(anew.repetitions_more));
   }
   return text + "]}";
 }

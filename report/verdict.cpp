@@ -15,6 +15,7 @@ namespace {
 
 using sim::kNan;
 constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-12;  // of shares
 constexpr Estimate kNoEstimate{kNan, kNan, kNan};
 
 struct Spread {
@@ -46,53 +47,56 @@ double first_that(double now, const std::function<bool(double)>& decides) {
 class VerdictJudge {
  public:
   explicit VerdictJudge(const VerdictInput& input) : input_(input) {
-    verdict_.reference = input.reference;
-    verdict_.is_exact = input.is_exact;
-    verdict_.unit_share = input.unit_share;
-    verdict_.has_limits = input.has_limits;
+    statement_.reference = input.reference;
+    statement_.is_exact = input.is_exact;
+    statement_.unit_share = input.unit_share;
+    statement_.has_limits = input.has_limits;
+    statement_.limits_margin = input.limits_margin;
     double contestants = 0;
     for (const VerdictPolicy& policy : input.policies) {
       contestants += !policy.is_yardstick;
-      verdict_.policies.push_back({.name = policy.name,
-                                   .is_yardstick = policy.is_yardstick,
-                                   .broken_share = kNan,
-                                   .more_broken = kNan,
-                                   .more_broken_low = kNan,
-                                   .more_broken_high = kNan,
-                                   .more_broken_jobs = kNan,
-                                   .jobs = kNan,
-                                   .is_as_reference = policy.is_as_reference,
-                                   .cheaper_than_reference_percent = kNoEstimate,
-                                   .dearer_than_best_percent = kNoEstimate});
+      statement_.policies.push_back({.name = policy.name,
+                                     .is_yardstick = policy.is_yardstick,
+                                     .broken_share = kNan,
+                                     .more_broken = kNan,
+                                     .more_broken_low = kNan,
+                                     .more_broken_high = kNan,
+                                     .more_broken_jobs = kNan,
+                                     .jobs = kNan,
+                                     .is_as_reference = policy.is_as_reference,
+                                     .cheaper_than_reference_percent = kNoEstimate,
+                                     .dearer_than_best_percent = kNoEstimate});
       if (policy.name == input.reference && !policy.repetitions.empty()) reference_ = &policy;
     }
-    verdict_.comparisons = std::max(1.0, contestants - 1);
+    statement_.comparisons = std::max(1.0, contestants - 1);
   }
 
-  RunVerdict judge() {
+  Statement judge() {
     describe();
-    verdict_.outcome = judge_outcome();
-    return std::move(verdict_);
+    statement_.outcome = judge_outcome();
+    return std::move(statement_);
   }
 
  private:
   const VerdictPolicy& given(std::size_t p) const { return input_.policies[p]; }
-  PolicyVerdict& of(std::size_t p) { return verdict_.policies[p]; }
+  PolicyVerdict& of(std::size_t p) { return statement_.policies[p]; }
   bool is_reference(std::size_t p) const { return &given(p) == reference_; }
-  double repetitions() const { return verdict_.repetitions; }
+  double repetitions() const { return statement_.repetitions; }
 
   /// Figures that need no second repetition.
   void describe() {
     for (std::size_t p = 0; p < input_.policies.size(); ++p) {
       if (given(p).repetitions.empty()) continue;
-      sim::check(verdict_.repetitions == 0 || verdict_.repetitions == static_cast<int>(given(p).repetitions.size()),
+      sim::check(statement_.repetitions == 0 || statement_.repetitions == static_cast<int>(given(p).repetitions.size()),
                  "policies have different numbers of repetitions");
-      verdict_.repetitions = static_cast<int>(given(p).repetitions.size());
+      statement_.repetitions = static_cast<int>(given(p).repetitions.size());
       of(p).broken_share = spread(broken(p)).mean;
       if (reference_ == nullptr) continue;
       of(p).more_broken = spread(more_broken(p)).mean;
       count_jobs(p);
     }
+    for (std::size_t r = 0; reference_ != nullptr && r < reference_->repetitions.size(); ++r)
+      if (reference_->repetitions[r].jobs > 0) statement_.jobs.push_back(reference_->repetitions[r].jobs);
   }
 
   void count_jobs(std::size_t p) {
@@ -106,6 +110,9 @@ class VerdictJudge {
     of(p).jobs = jobs;
     of(p).more_broken_jobs = std::round(more);
   }
+
+  /// But for rounding.
+  bool is_within_margin(double share) const { return share <= input_.limits_margin + kRounding; }
 
   /// There is no limit that another repetition could break, and all jobs have ended.
   bool has_nothing_to_break(std::size_t p) const {
@@ -144,7 +151,7 @@ class VerdictJudge {
     if (others == 0) return Outcome::one_policy;
     for (const VerdictFigures& figures : reference_->repetitions)
       if (std::isnan(figures.broken_share)) return Outcome::no_job;
-    if (!input_.is_exact && verdict_.repetitions < 2) return Outcome::one_repetition;
+    if (!input_.is_exact && statement_.repetitions < 2) return Outcome::one_repetition;
     for (std::size_t p = 0; p < input_.policies.size(); ++p) judge_keeping(p);
     return judge_costs();
   }
@@ -155,20 +162,22 @@ class VerdictJudge {
     const Spread more = spread(more_broken(p));
     if (is_reference(p) || input_.is_exact || policy.is_as_reference || has_nothing_to_break(p)) {
       policy.more_broken_low = policy.more_broken_high = more.mean;
-      policy.keeping = more.mean <= kBrokenMargin ? Keeping::yes : Keeping::no;
+      policy.keeping = is_within_margin(more.mean) ? Keeping::yes : Keeping::no;
+      policy.breaks_surely = policy.keeping == Keeping::no;
       return;
     }
     const auto high = [&](double n) {
-      return upper_bound(more.mean, more.deviation, n, kVerdictError / verdict_.comparisons, input_.unit_share);
+      return upper_bound(more.mean, more.deviation, n, kVerdictError / statement_.comparisons, input_.unit_share);
     };
     policy.more_broken_low =
-        lower_bound(more.mean, more.deviation, repetitions(), kVerdictError / verdict_.comparisons, input_.unit_share);
+        lower_bound(more.mean, more.deviation, repetitions(), kVerdictError / statement_.comparisons, input_.unit_share);
     policy.more_broken_high = high(repetitions());
-    policy.keeping = policy.more_broken_high <= kBrokenMargin ? Keeping::yes
-                     : more.mean >= kBrokenMargin             ? Keeping::no
-                                                              : Keeping::undecided;
+    policy.keeping = is_within_margin(policy.more_broken_high) ? Keeping::yes
+                     : is_within_margin(more.mean)             ? Keeping::undecided
+                                                               : Keeping::no;
+    policy.breaks_surely = !is_within_margin(policy.more_broken_low);
     if (policy.keeping == Keeping::undecided)
-      policy.repetitions_more = first_that(repetitions(), [&](double n) { return high(n) <= kBrokenMargin; }) - repetitions();
+      policy.repetitions_more = first_that(repetitions(), [&](double n) { return is_within_margin(high(n)); }) - repetitions();
   }
 
   /// Half the width of an interval of a mean log ratio that holds for so many comparisons together.
@@ -177,29 +186,49 @@ class VerdictJudge {
     return sim::student_upper_quantile(kVerdictError / 2 / comparisons, n - 1) * deviation / std::sqrt(n);
   }
 
-  /// 1 - exp(mean log ratio), or its opposite, in percent.
-  Estimate in_percent(const std::vector<double>& ratios, double sign, double comparisons) const {
+  /// Of the policy's cost to the best's, in percent above it.
+  Estimate dearer_percent(const std::vector<double>& ratios) const {
     const Spread s = spread(ratios);
     if (std::isnan(s.mean)) return kNoEstimate;
-    const double half = half_width(s.deviation, repetitions(), comparisons);
-    const auto percent = [&](double log) { return 100 * sign * std::expm1(log); };
-    return {percent(s.mean), percent(sign > 0 ? s.mean - half : s.mean + half),
-            percent(sign > 0 ? s.mean + half : s.mean - half)};
+    const double half = half_width(s.deviation, repetitions(), statement_.comparisons);
+    const auto percent = [](double log) { return 100 * std::expm1(log); };
+    return {percent(s.mean), percent(s.mean - half), percent(s.mean + half)};
+  }
+
+  /// With its own interval, wider by what limits would cost that were never seen to break.
+  Estimate cheaper_percent(std::size_t p) const {
+    const Spread s = spread(log_ratios(given(p), *reference_));
+    if (std::isnan(s.mean)) return kNoEstimate;
+    const double half = half_width(s.deviation, repetitions(), 1);
+    const auto percent = [](double log) { return 0.0 - 100 * std::expm1(log); };
+    const bool moves_alike = is_reference(p) || given(p).is_as_reference;
+    const double dearer = moves_alike ? 0 : unseen(given(p), std::exp(-s.mean)),
+                 cheaper = moves_alike ? 0 : unseen(*reference_, 1);
+    return {percent(s.mean), percent(s.mean + half + dearer), percent(s.mean - half - cheaper)};
+  }
+
+  /// What may still be added to a mean log cost of a policy that broke no limit: the rule of three, for draws that each add what
+  /// the jobs of a unit cost again. `again`: what all jobs cost the reference, over what they cost the policy.
+  double unseen(const VerdictPolicy& policy, double again) const {
+    const bool has_seen = std::any_of(policy.repetitions.begin(), policy.repetitions.end(),
+                                      [](const VerdictFigures& figures) { return figures.broken_share > 0; });
+    if (input_.is_exact || !input_.has_limits || has_seen) return 0;
+    return std::min(std::log1p(again), std::log1p(input_.unit_share * again) * -std::log(kVerdictError / 2) / repetitions());
   }
 
   Standing compare_with_best(const VerdictPolicy& best, std::size_t p) {
     const Spread more = spread(log_ratios(given(p), best));  // at least 0, but for rounding
-    const double half = half_width(more.deviation, repetitions(), verdict_.comparisons);
+    const double half = half_width(more.deviation, repetitions(), statement_.comparisons);
     const auto is_dearer = [&](double h) { return more.mean - h > kSameFigure; };
     const auto is_level = [&](double h) {
       return more.mean + h <= std::log1p(kLevelMargin) && more.mean - h >= std::log1p(-kLevelMargin);
     };
-    of(p).dearer_than_best_percent = in_percent(log_ratios(given(p), best), 1, verdict_.comparisons);
+    of(p).dearer_than_best_percent = dearer_percent(log_ratios(given(p), best));
     if (is_dearer(half)) return Standing::dearer;
     if (is_level(half)) return Standing::level;
     of(p).repetitions_more = first_that(repetitions(),
                                         [&](double n) {
-                                          const double h = half_width(more.deviation, n, verdict_.comparisons);
+                                          const double h = half_width(more.deviation, n, statement_.comparisons);
                                           return is_dearer(h) || is_level(h);
                                         }) -
                              repetitions();
@@ -209,7 +238,7 @@ class VerdictJudge {
   bool is_surely_dearer(std::size_t p) const {
     if (given(p).is_yardstick || is_reference(p)) return false;
     const Spread more = spread(log_ratios(given(p), *reference_));
-    return more.mean - half_width(more.deviation, repetitions(), verdict_.comparisons) > kSameFigure;
+    return more.mean - half_width(more.deviation, repetitions(), statement_.comparisons) > kSameFigure;
   }
 
   Outcome judge_costs() {
@@ -218,7 +247,7 @@ class VerdictJudge {
     bool someone_keeps = false, another_keeps = false, someone_may = false, someone_is_dearer = false;
     for (std::size_t p = 0; p < input_.policies.size(); ++p) {
       if (given(p).repetitions.empty()) continue;
-      of(p).cheaper_than_reference_percent = in_percent(log_ratios(given(p), *reference_), -1, 1);
+      of(p).cheaper_than_reference_percent = cheaper_percent(p);
       of(p).is_surely_dearer = is_surely_dearer(p);
       if (of(p).keeping == Keeping::undecided) (of(p).is_surely_dearer ? someone_is_dearer : someone_may) = true;
       if (of(p).keeping != Keeping::yes) continue;
@@ -235,20 +264,20 @@ class VerdictJudge {
       if (const double m = spread(log_ratios(given(p), given(best))).mean;
           m < -kSameFigure || (m <= kSameFigure && is_reference(p)))
         best = p;
-    verdict_.best = given(best).name;
+    statement_.best = given(best).name;
     bool is_decided = true;
     for (const std::size_t p : contestants) {
       of(p).standing = p == best ? Standing::best : compare_with_best(given(best), p);
       is_decided &= of(p).standing != Standing::undecided;
     }
     if (!is_decided) return Outcome::undecided;
-    const PolicyVerdict* reference = verdict_.find(verdict_.reference);
+    const PolicyVerdict* reference = statement_.find(statement_.reference);
     if (reference->standing == Standing::level) return Outcome::level;
     const bool all_level = std::all_of(contestants.begin(), contestants.end(), [&](std::size_t p) {
       return of(p).standing == Standing::best || of(p).standing == Standing::level;
     });
     if (someone_keeps && is_reference(best) && all_level) return Outcome::level;
-    verdict_.winner = verdict_.best;
+    statement_.winner = statement_.best;
     return is_reference(best) ? Outcome::reference : Outcome::cheapest;
   }
 
@@ -261,18 +290,29 @@ class VerdictJudge {
 
   const VerdictInput& input_;
   const VerdictPolicy* reference_ = nullptr;
-  RunVerdict verdict_;
+  Statement statement_;
 };
 
 }  // namespace
 
-const PolicyVerdict* RunVerdict::find(std::string_view name) const {
+const PolicyVerdict* Statement::find(std::string_view name) const {
   for (const PolicyVerdict& policy : policies)
     if (policy.name == name) return &policy;
   return nullptr;
 }
 
-RunVerdict judge(const VerdictInput& input) { return VerdictJudge(input).judge(); }
+Statement judge(const VerdictInput& input) { return VerdictJudge(input).judge(); }
+
+RunVerdict judge_twice(VerdictInput input) {
+  RunVerdict verdict{.drawn = {}, .new_worlds = judge(input)};
+  if (input.is_exact) {
+    verdict.drawn = verdict.new_worlds;
+    return verdict;
+  }
+  input.is_exact = true;
+  verdict.drawn = judge(input);
+  return verdict;
+}
 
 double upper_bound(double mean, double deviation, double repetitions, double error, double unit_share) {
   const double unseen = unit_share * -std::log(error) / (2 * repetitions);
@@ -285,8 +325,8 @@ double lower_bound(double mean, double deviation, double repetitions, double err
   return -upper_bound(-mean, deviation, repetitions, error, unit_share);
 }
 
-double fewest_repetitions(double comparisons, double unit_share) {
-  return std::ceil(unit_share * std::log(comparisons / kVerdictError) / kBrokenMargin);
+double fewest_repetitions(double comparisons, double unit_share, double limits_margin) {
+  return std::ceil(unit_share * std::log(comparisons / kVerdictError) / limits_margin);
 }
 
 }  // namespace rehearse::report

@@ -1,5 +1,6 @@
-// Who wins, and whether anybody does: first who keeps limits as well as the reference, then who of those is cheapest
-// (docs/explain/model.md, "Verdict"). Pure: figures of repetitions in, standings out.
+// Who wins, and whether any policy does: first who keeps limits as well as the reference, then who of those is cheapest. Asked
+// twice: of the jobs that were drawn, as they are, and of new worlds (docs/explain/model.md, "Verdict"). Pure: figures of
+// repetitions in, standings out.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,10 @@
 
 namespace rehearse::report {
 
-/// At most so much more of the jobs than the reference's may have a broken limit.
-inline constexpr double kBrokenMargin = 0.01;
+/// By default at most so much more of the jobs than the reference's may have a broken limit.
+inline constexpr double kLimitsMargin = 0.01;
+/// One repetition of fewer jobs is an example.
+inline constexpr double kFewestJobs = 30;
 /// Costs that differ by less are level.
 inline constexpr double kLevelMargin = 0.01;
 /// Of all that a verdict claims of limits together; and of all that it claims of costs.
@@ -47,6 +50,7 @@ struct VerdictInput {
   double unit_share = 1;
   /// Some job has a limit, or may fail. Without one, whose jobs all end keeps what there is to keep.
   bool has_limits = true;
+  double limits_margin = kLimitsMargin;  ///< in [0, 1]
 };
 
 enum class Keeping { yes, no, undecided, not_judged };
@@ -71,8 +75,7 @@ struct PolicyVerdict {
   Estimate dearer_than_best_percent{};
   /// So many more, with figures as they are, would decide what is undecided; infinity: more than kMostRepetitions.
   double repetitions_more = 0;
-  /// What is broken more is not chance alone; of Keeping::no.
-  bool breaks_surely() const { return more_broken_low > kBrokenMargin; }
+  bool breaks_surely = false;  ///< what is broken more is not chance alone; of Keeping::no
 };
 
 enum class Outcome {
@@ -88,23 +91,40 @@ enum class Outcome {
   no_job           ///< no job counts
 };
 
-struct RunVerdict {
+/// One answer to the question who wins.
+struct Statement {
   Outcome outcome = Outcome::one_policy;
   std::string reference;
-  std::string winner;  ///< empty: none
-  std::string best;    ///< cheapest of those that keep limits, by its mean; empty: none
-  bool is_exact = false;
+  std::string winner;     ///< empty: none
+  std::string best;       ///< cheapest of those that keep limits, by its mean; empty: none
+  bool is_exact = false;  ///< figures are compared as they are, without bounds or intervals
   int repetitions = 0;
-  double comparisons = 0;  ///< that bounds and intervals hold for together
+  std::vector<double> jobs;  ///< of each repetition, as the reference has them; empty: unsaid
+  double comparisons = 0;    ///< that bounds and intervals hold for together
   double unit_share = 1;
   bool has_limits = true;
+  double limits_margin = kLimitsMargin;
   std::vector<PolicyVerdict> policies;  ///< in the input's order
   const PolicyVerdict* find(std::string_view name) const;
   bool has_verdict() const { return outcome <= Outcome::no_cost; }
 };
 
 /// Throws CheckFailed when policies have different numbers of repetitions.
-RunVerdict judge(const VerdictInput& input);
+Statement judge(const VerdictInput& input);
+
+/// What a run shows. A winner needs the first statement; the second says what it lacks.
+struct RunVerdict {
+  Statement drawn;       ///< on the jobs and worlds that were drawn: paired and exact
+  Statement new_worlds;  ///< on worlds that were not drawn: repetitions are the units; `drawn` where a draw would change nothing
+  /// One repetition of few jobs: no evidence.
+  bool is_example() const { return drawn.repetitions == 1 && drawn.jobs.size() == 1 && drawn.jobs.front() < kFewestJobs; }
+  /// Nothing is drawn that another repetition would draw anew.
+  bool is_exact() const { return new_worlds.is_exact; }
+  /// Both name the same winner, or give the same reason for none.
+  bool agrees() const { return drawn.outcome == new_worlds.outcome && drawn.winner == new_worlds.winner; }
+};
+
+RunVerdict judge_twice(VerdictInput input);
 
 /// Upper bound of a mean of paired differences in [-1, 1], wrong with probability `error`: Wilson's score bound with the variance
 /// of the repetitions, which with differences that are all 0 is the rule of three for draws that each move `unit_share`.
@@ -113,6 +133,6 @@ double upper_bound(double mean, double deviation, double repetitions, double err
 double lower_bound(double mean, double deviation, double repetitions, double error, double unit_share);
 
 /// Repetitions from which on a policy that never breaks a limit more than the reference can be shown to keep them.
-double fewest_repetitions(double comparisons, double unit_share);
+double fewest_repetitions(double comparisons, double unit_share, double limits_margin = kLimitsMargin);
 
 }  // namespace rehearse::report

@@ -3,39 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "report/comparison.hpp"
 #include "report/policy_name.hpp"
 #include "report/row_writer.hpp"
+#include "report/verdict_words.hpp"
 #include "sim/base/text.hpp"
 
 namespace rehearse::report {
 
 namespace {
 
-/// "a", "a and b", "a, b and c".
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t n = 0; n < names.size(); ++n)
-    text += (n == 0 ? "" : n + 1 < names.size() ? ", " : " and ") + name_for_text(names[n]);
-  return text;
-}
-
-template <class Wanted>
-std::vector<std::string> names_of(const RunVerdict& v, Wanted&& wanted) {
-  std::vector<std::string> names;
-  for (const PolicyVerdict& policy : v.policies)
-    if (wanted(policy)) names.push_back(policy.name);
-  return names;
-}
-
 std::string rounded_percent(double percent) { return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.95 ? 1 : 0); }
-
-double most_repetitions_more(const RunVerdict& v, const std::vector<std::string>& names) {
-  double most = 0;
-  for (const std::string& name : names) most = std::max(most, v.find(name)->repetitions_more);
-  return most;
-}
 
 std::string points(double share) { return fmt::format("{:.{}f}", 100 * share, std::abs(share) < 0.0995 ? 1 : 0); }
 
@@ -44,88 +24,166 @@ std::string more_broken_jobs(const PolicyVerdict& p) {
   return std::isnan(p.jobs) ? "" : fmt::format(" ({:.0f} of {:.0f} jobs)", p.more_broken_jobs, p.jobs);
 }
 
-std::vector<std::string> level_with_best(const RunVerdict& v) {
-  return names_of(v, [](const PolicyVerdict& p) { return p.standing == Standing::level; });
+std::vector<std::string> level_with_best(const Statement& s) {
+  return names_of(s, [](const PolicyVerdict& p) { return p.standing == Standing::level; });
+}
+
+std::string level_part(const Statement& s) {
+  const std::vector<std::string> level = level_with_best(s);
+  return level.empty() ? "" : fmt::format("; {} {} level with it", listed(level), level.size() == 1 ? "is" : "are");
 }
 
 /// Policies that would be cheaper than `than` if only they were known to keep limits.
-std::vector<std::string> unproven(const RunVerdict& v, const std::string& than) {
-  const PolicyVerdict* other = v.find(than);
-  return names_of(v, [&](const PolicyVerdict& p) {
+std::string unproven_part(const Statement& s, const std::string& than) {
+  const PolicyVerdict* other = s.find(than);
+  const std::vector<std::string> names = names_of(s, [&](const PolicyVerdict& p) {
     return p.keeping == Keeping::undecided && p.cheaper_than_reference_percent.mean > other->cheaper_than_reference_percent.mean;
   });
-}
-
-std::string unproven_part(const RunVerdict& v, const std::string& than) {
-  const std::vector<std::string> names = unproven(v, than);
   if (names.empty()) return "";
   return fmt::format("; whether {}, cheaper still, {} them is undecided: {}", listed(names), names.size() == 1 ? "keeps" : "keep",
-                     repetitions_more_words(most_repetitions_more(v, names)));
+                     repetitions_more_words(most_repetitions_more(s, names)));
 }
 
 /// As good as the reference is little worth where the reference breaks many.
-std::string reference_part(const RunVerdict& v) {
-  const double share = v.find(v.reference)->broken_share;
-  return share <= kBrokenMargin
+std::string reference_part(const Statement& s) {
+  const double share = s.find(s.reference)->broken_share;
+  return share <= s.limits_margin
              ? ""
-             : fmt::format("; {} itself breaks those of {} % of the jobs", name_for_text(v.reference), points(share));
+             : fmt::format("; {} itself breaks those of {} % of the jobs", name_for_text(s.reference), points(share));
 }
 
-std::string cheapest_sentence(const RunVerdict& v) {
-  std::string text =
-      fmt::format("{} is the cheapest that keeps limits as well as {}: {} cheaper", name_for_text(v.winner),
-                  name_for_text(v.reference), percent_with_interval(v.find(v.winner)->cheaper_than_reference_percent));
-  if (const std::vector<std::string> level = level_with_best(v); !level.empty())
-    text += fmt::format("; {} {} level with it", listed(level), level.size() == 1 ? "is" : "are");
-  return text + unproven_part(v, v.winner) + reference_part(v) + ".";
+std::string cheaper_words(const Statement& s, const std::string& policy) {
+  return percent_with_interval(s.find(policy)->cheaper_than_reference_percent) + " cheaper";
 }
 
-std::string level_sentence(const RunVerdict& v) {
-  std::vector<std::string> level = level_with_best(v);
+std::string level_words(const Statement& s) {
+  std::vector<std::string> level = level_with_best(s);
   const bool is_same = std::all_of(level.begin(), level.end(),
-                                   [&](const std::string& name) { return v.find(name)->dearer_than_best_percent.mean == 0; });
-  std::erase(level, v.reference);
-  if (v.best != v.reference) level.insert(level.begin(), v.best);
-  return fmt::format("No policy that keeps limits as well as {0} is cheaper than it: {1} {2}{3}{4}.", name_for_text(v.reference),
-                     listed(level),
-                     is_same             ? (level.size() == 1 ? "costs the same" : "cost the same")
-                     : level.size() == 1 ? "is level with it"
-                                         : "are level with it",
-                     unproven_part(v, v.reference), reference_part(v));
+                                   [&](const std::string& name) { return s.find(name)->dearer_than_best_percent.mean == 0; });
+  std::erase(level, s.reference);
+  if (s.best != s.reference) level.insert(level.begin(), s.best);
+  const bool is_one = level.size() == 1;
+  return fmt::format("{} {}", listed(level),
+                     is_same  ? (is_one ? "costs the same" : "cost the same")
+                     : is_one ? "is level with it"
+                              : "are level with it");
 }
 
-std::string undecided_sentence(const RunVerdict& v) {
-  const std::string reference = name_for_text(v.reference);
-  const auto in_cost = names_of(v, [](const PolicyVerdict& p) { return p.standing == Standing::undecided; });
+std::string undecided_words(const Statement& s) {
+  const std::string reference = name_for_text(s.reference);
+  const auto in_cost = names_of(s, [](const PolicyVerdict& p) { return p.standing == Standing::undecided; });
   if (!in_cost.empty())
-    return fmt::format(
-        "No verdict yet: {} costs least of those that keep limits as well as {}, but against {} that is undecided: {}.",
-        name_for_text(v.best), reference, listed(in_cost), repetitions_more_words(most_repetitions_more(v, in_cost)));
+    return fmt::format("{} costs least of those that keep limits as well as {}, but against {} that is undecided: {}",
+                       name_for_text(s.best), reference, listed(in_cost),
+                       repetitions_more_words(most_repetitions_more(s, in_cost)));
   const auto in_limits =
-      names_of(v, [](const PolicyVerdict& p) { return p.keeping == Keeping::undecided && !p.is_surely_dearer; });
-  double fewest = v.find(in_limits.front())->repetitions_more;
-  for (const std::string& name : in_limits) fewest = std::min(fewest, v.find(name)->repetitions_more);
+      names_of(s, [](const PolicyVerdict& p) { return p.keeping == Keeping::undecided && !p.is_surely_dearer; });
+  double fewest = s.find(in_limits.front())->repetitions_more;
+  for (const std::string& name : in_limits) fewest = std::min(fewest, s.find(name)->repetitions_more);
   std::vector<std::string> nearest = in_limits;
-  std::erase_if(nearest, [&](const std::string& name) { return v.find(name)->repetitions_more > fewest; });
-  return fmt::format("No verdict yet: whether {} {} limits as well as {} is undecided: {}{}.", listed(in_limits),
+  std::erase_if(nearest, [&](const std::string& name) { return s.find(name)->repetitions_more > fewest; });
+  return fmt::format("it is undecided whether {} {} limits as well as {}: {}{}", listed(in_limits),
                      in_limits.size() == 1 ? "keeps" : "keep", reference, repetitions_more_words(fewest),
                      nearest.size() == in_limits.size() ? "" : " for " + listed(nearest));
 }
 
-std::string nobody_sentence(const RunVerdict& v) {
+std::string nobody_words(const Statement& s) {
   const PolicyVerdict* nearest = nullptr;
-  for (const PolicyVerdict& p : v.policies)
+  for (const PolicyVerdict& p : s.policies)
     if (p.keeping == Keeping::no && (nearest == nullptr || p.more_broken < nearest->more_broken)) nearest = &p;
-  const bool is_sure = std::all_of(v.policies.begin(), v.policies.end(),
-                                   [](const PolicyVerdict& p) { return p.keeping != Keeping::no || p.breaks_surely(); });
-  const std::string reference = name_for_text(v.reference);
-  std::string text = is_sure ? "No policy keeps limits as well as " + reference
-                             : fmt::format("No policy kept limits as well as {} in these repetitions", reference);
+  std::string text = "no policy keeps limits as well as " + name_for_text(s.reference);
   if (nearest != nullptr)
-    text += fmt::format(": {} comes nearest, and {} those of {} points more of the jobs{}", name_for_text(nearest->name),
-                        is_sure ? "breaks" : "broke", points(nearest->more_broken),
-                        nearest->breaks_surely() ? "" : more_broken_jobs(*nearest) + ", which may be chance");
-  return text + reference_part(v) + ".";
+    text += fmt::format(": {} comes nearest, and breaks those of {} points more of the jobs{}", name_for_text(nearest->name),
+                        points(nearest->more_broken), more_broken_jobs(*nearest));
+  return text;
+}
+
+/// A statement in words that follow a scope; it has a verdict.
+std::string words(const Statement& s) {
+  const std::string reference = name_for_text(s.reference);
+  switch (s.outcome) {
+    case Outcome::cheapest:
+      return fmt::format("{} is the cheapest that keeps limits as well as {}: {}{}{}", name_for_text(s.winner), reference,
+                         cheaper_words(s, s.winner), level_part(s), unproven_part(s, s.winner));
+    case Outcome::reference:
+      return fmt::format("no policy that keeps limits as well as {} is cheaper than it{}", reference,
+                         unproven_part(s, s.reference));
+    case Outcome::level:
+      return fmt::format("no policy that keeps limits as well as {} is cheaper than it: {}{}", reference, level_words(s),
+                         unproven_part(s, s.reference));
+    case Outcome::undecided:
+      return undecided_words(s);
+    case Outcome::nobody_keeps:
+      return nobody_words(s);
+    default:
+      return fmt::format("no policy that keeps limits as well as {} has an effective cost above 0", reference);
+  }
+}
+
+/// What the winner of the drawn jobs lacks in new worlds.
+std::string lacking_words(const Statement& s, const std::string& winner) {
+  const PolicyVerdict& p = *s.find(winner);
+  std::string text = fmt::format("{} is {}", name_for_text(winner), cheaper_words(s, winner));
+  if (p.keeping == Keeping::undecided)
+    return text + fmt::format(", but whether it keeps limits as well is undecided (at most {} points more broken): {}",
+                              points(p.more_broken_high), repetitions_more_words(p.repetitions_more));
+  const auto rivals = names_of(s, [](const PolicyVerdict& other) { return other.standing == Standing::undecided; });
+  return text + fmt::format(", but against {} that is undecided: {}", listed(rivals),
+                            repetitions_more_words(most_repetitions_more(s, rivals)));
+}
+
+/// Empty where new worlds would be the same.
+std::string new_worlds_sentence(const RunVerdict& v) {
+  const Statement& s = v.new_worlds;
+  if (v.is_exact() || s.outcome == Outcome::no_cost) return "";
+  if (s.outcome == Outcome::one_repetition)
+    return s.has_limits
+               ? fmt::format(" One repetition shows nothing of new worlds: that takes about {:.0f} repetitions at least.",
+                             fewest_repetitions(s.comparisons, s.unit_share, s.limits_margin))
+               : " One repetition shows nothing of new worlds: that takes two repetitions at least.";
+  if (s.outcome == Outcome::undecided && v.drawn.outcome == Outcome::cheapest)
+    return fmt::format(" In new worlds {}.", lacking_words(s, v.drawn.winner));
+  if (!v.agrees()) return fmt::format(" In new worlds {}.", words(s));
+  if (s.outcome == Outcome::cheapest)
+    return fmt::format(" In new worlds too: {}{}{}.", cheaper_words(s, s.winner), level_part(s), unproven_part(s, s.winner));
+  const bool may_be_chance = s.outcome == Outcome::nobody_keeps &&
+                             std::any_of(s.policies.begin(), s.policies.end(),
+                                         [](const PolicyVerdict& p) { return p.keeping == Keeping::no && !p.breaks_surely; });
+  return may_be_chance ? " That may be chance: of new worlds it is not shown." : " In new worlds too.";
+}
+
+/// Where a policy stands by one statement, and if it cannot win, why.
+std::string row_words(const Statement& s, const PolicyVerdict& p) {
+  if (p.name == s.winner) return "cheapest";
+  switch (p.keeping) {
+    case Keeping::not_judged:
+      return "";
+    case Keeping::no:
+      return p.breaks_surely ? fmt::format("does not keep limits: +{} points", points(p.more_broken))
+                             : fmt::format("broke more limits here: +{} points{}", points(p.more_broken), more_broken_jobs(p));
+    case Keeping::undecided:
+      if (p.is_surely_dearer)
+        return fmt::format("dearer than {}; limits undecided: {} points, at most {}", name_for_text(s.reference),
+                           points(p.more_broken), points(p.more_broken_high));
+      return fmt::format("limits undecided: {} points, at most {}; {}", points(p.more_broken), points(p.more_broken_high),
+                         repetitions_more_words(p.repetitions_more));
+    case Keeping::yes:
+      break;
+  }
+  if (p.is_as_reference) return fmt::format("each job as under {}", name_for_text(s.reference));
+  switch (p.standing) {
+    case Standing::best:
+      return s.outcome == Outcome::undecided ? "cheapest so far" : "cheapest, not by itself";
+    case Standing::level:
+      return (p.dearer_than_best_percent.mean == 0 ? "same cost as " : "level with ") + s.best;
+    case Standing::dearer:
+      return fmt::format("{} dearer than {}", percent_with_interval(p.dearer_than_best_percent), s.best);
+    case Standing::undecided:
+      return fmt::format("undecided against {}: {}", s.best, repetitions_more_words(p.repetitions_more));
+    case Standing::not_judged:
+      break;
+  }
+  return s.outcome == Outcome::undecided || s.outcome == Outcome::nobody_keeps ? "" : "no effective cost: cannot win";
 }
 
 }  // namespace
@@ -136,9 +194,44 @@ std::string percent_with_interval(const Estimate& e) {
   return fmt::format("{} % [{}, {}]", rounded_percent(e.mean), rounded_percent(e.ci95_low), rounded_percent(e.ci95_high));
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t n = 0; n < names.size(); ++n)
+    text += (n == 0 ? "" : n + 1 < names.size() ? ", " : " and ") + name_for_text(names[n]);
+  return text;
+}
+
+double most_repetitions_more(const Statement& s, const std::vector<std::string>& names) {
+  double most = 0;
+  for (const std::string& name : names) most = std::max(most, s.find(name)->repetitions_more);
+  return most;
+}
+
 std::string repetitions_more_words(double n) {
   if (std::isinf(n)) return fmt::format("more than {:.0f} repetitions more", kMostRepetitions);
   return fmt::format("about {:.0f} repetition{} more", n, n == 1 ? "" : "s");
+}
+
+std::string scope_words(const RunVerdict& v) {
+  const std::vector<double>& jobs = v.drawn.jobs;
+  const double all = std::accumulate(jobs.begin(), jobs.end(), 0.0);
+  const bool is_even = std::all_of(jobs.begin(), jobs.end(), [&](double n) { return n == jobs.front(); });
+  const std::string which = jobs.empty()                 ? "n these jobs"
+                            : all == 1                   ? "n this job"
+                            : jobs.size() > 1 && is_even ? fmt::format("n these {} x {:.0f} jobs", jobs.size(), jobs.front())
+                                                         : fmt::format("n these {:.0f} jobs", all);
+  return (v.is_example() ? "An example, not evidence: o" : "O") + which;
+}
+
+std::string row_of_both(const RunVerdict& v, const PolicyVerdict& drawn, const std::string& on_drawn,
+                        const std::string& in_new_worlds) {
+  if (!v.new_worlds.has_verdict()) return on_drawn;
+  const PolicyVerdict& anew = *v.new_worlds.find(drawn.name);
+  const bool stands_alike = drawn.keeping == anew.keeping && drawn.standing == anew.standing &&
+                            v.drawn.best == v.new_worlds.best && v.drawn.winner == v.new_worlds.winner;
+  if (in_new_worlds.empty()) return on_drawn;
+  if (stands_alike || in_new_worlds == on_drawn) return in_new_worlds;
+  return on_drawn.empty() ? "in new worlds " + in_new_worlds : on_drawn + "; in new worlds " + in_new_worlds;
 }
 
 std::string shown_table(const Table& table, const std::vector<std::string>& yardsticks, std::size_t width) {
@@ -153,77 +246,36 @@ std::string shown_table(const Table& table, const std::vector<std::string>& yard
 }
 
 std::string verdict_sentence(const RunVerdict& v) {
-  const std::string reference = name_for_text(v.reference);
-  switch (v.outcome) {
-    case Outcome::cheapest:
-      return cheapest_sentence(v);
-    case Outcome::reference:
-      return fmt::format("No policy that keeps limits as well as {} is cheaper than it{}{}.", reference,
-                         unproven_part(v, v.reference), reference_part(v));
-    case Outcome::level:
-      return level_sentence(v);
-    case Outcome::undecided:
-      return undecided_sentence(v);
-    case Outcome::nobody_keeps:
-      return nobody_sentence(v);
-    case Outcome::no_cost:
-      return fmt::format("No winner: no policy that keeps limits as well as {} has an effective cost above 0.", reference);
-    case Outcome::one_repetition:
-      if (!v.has_limits) return "One repetition gives figures and no verdict: that takes two repetitions at least.";
-      return fmt::format("One repetition gives figures and no verdict: that takes about {:.0f} repetitions at least.",
-                         fewest_repetitions(v.comparisons, v.unit_share));
+  const std::string reference = name_for_text(v.drawn.reference);
+  switch (v.drawn.outcome) {
     case Outcome::one_policy:
       return fmt::format("No verdict: there is no policy to hold against {}.", reference);
     case Outcome::no_reference:
       return fmt::format("No verdict: {}, which the others are held against, failed.", reference);
     case Outcome::no_job:
       return "No verdict: no job counts.";
+    case Outcome::no_cost:
+      return fmt::format("{} {}.", scope_words(v), words(v.drawn)) + new_worlds_sentence(v);
+    default:
+      return fmt::format("{} {}{}.", scope_words(v), words(v.drawn), reference_part(v.drawn)) + new_worlds_sentence(v);
   }
-  return "";
 }
 
 std::string verdict_in_row(const RunVerdict& v, std::string_view policy) {
-  const PolicyVerdict* p = v.find(policy);
-  if (p == nullptr) return "";
-  if (p->is_yardstick) return "yardstick";
-  if (p->name == v.winner) return p->name == v.reference ? "cheapest; reference" : "cheapest";
-  const std::string role = p->name == v.reference ? "reference" : "";
-  if (!v.has_verdict()) return role;
-  switch (p->keeping) {
-    case Keeping::not_judged:
-      return role;
-    case Keeping::no:
-      return p->breaks_surely()
-                 ? fmt::format("does not keep limits: +{} points", points(p->more_broken))
-                 : fmt::format("broke more limits here: +{} points{}", points(p->more_broken), more_broken_jobs(*p));
-    case Keeping::undecided:
-      if (p->is_surely_dearer)
-        return fmt::format("dearer than {}; limits undecided: {} points, at most {}", name_for_text(v.reference),
-                           points(p->more_broken), points(p->more_broken_high));
-      return fmt::format("limits undecided: {} points, at most {}; {}", points(p->more_broken), points(p->more_broken_high),
-                         repetitions_more_words(p->repetitions_more));
-    case Keeping::yes:
-      break;
-  }
-  if (p->is_as_reference && role.empty()) return fmt::format("each job as under {}", name_for_text(v.reference));
-  std::string text;
-  switch (p->standing) {
-    case Standing::best:
-      text = v.outcome == Outcome::undecided ? "cheapest so far" : "cheapest, not by itself";
-      break;
-    case Standing::level:
-      text = (p->dearer_than_best_percent.mean == 0 ? "same cost as " : "level with ") + v.best;
-      break;
-    case Standing::dearer:
-      text = fmt::format("{} dearer than {}", percent_with_interval(p->dearer_than_best_percent), v.best);
-      break;
-    case Standing::undecided:
-      text = fmt::format("undecided against {}: {}", v.best, repetitions_more_words(p->repetitions_more));
-      break;
-    case Standing::not_judged:
-      text = v.outcome == Outcome::undecided || v.outcome == Outcome::nobody_keeps ? "" : "no effective cost: cannot win";
-  }
+  const PolicyVerdict* drawn = v.drawn.find(policy);
+  if (drawn == nullptr) return "";
+  if (drawn->is_yardstick) return "yardstick";
+  const std::string role = drawn->name == v.drawn.reference ? "reference" : "";
+  if (!v.drawn.has_verdict()) return role;
+  const std::string text =
+      row_of_both(v, *drawn, row_words(v.drawn, *drawn), row_words(v.new_worlds, *v.new_worlds.find(policy)));
+  if (drawn->name == v.drawn.winner && !role.empty()) return text + "; " + role;
   return role.empty() || text.empty() ? role + text : role + "; " + text;
+}
+
+Estimate cheaper_than_reference(const RunVerdict& v, const PolicyVerdict& drawn) {
+  if (v.new_worlds.has_verdict()) return v.new_worlds.find(drawn.name)->cheaper_than_reference_percent;
+  return {drawn.cheaper_than_reference_percent.mean, sim::kNan, sim::kNan};
 }
 
 std::string_view name_of(Population population) {
@@ -241,11 +293,11 @@ std::string_view name_of(Population population) {
 }
 
 std::string population_line(const Summary& s) {
-  if (s.verdict.is_exact && s.replays_recorded)
+  if (s.verdict.is_exact() && s.replays_recorded)
     return s.repetitions > 1
                ? "Nothing is left to chance: repetitions do not differ. Jobs run for as long as they were recorded to."
                : "Nothing is left to chance. Jobs run for as long as they were recorded to.";
-  if (s.verdict.is_exact)
+  if (s.verdict.is_exact())
     return s.repetitions > 1 ? "Nothing is left to chance: repetitions do not differ, figures are exact for these jobs."
                              : "Every error of the world is 0: figures are exact for these jobs.";
   const std::string_view what = s.population == Population::noise ? "the world's noise; the jobs are always the same"
@@ -282,26 +334,39 @@ std::string json_estimate(const Estimate& e) {
                      json_number(e.ci95_high));
 }
 
+namespace {
+
+/// What a statement says that the other one may not; bounds and intervals are of new worlds alone.
+std::string json_standings(const PolicyVerdict& p) {
+  return fmt::format("\"keeps_limits\": {}, \"standing\": {}, \"dearer_than_best_percent\": {}", json_keeping(p.keeping),
+                     json_standing(p.standing), json_estimate(p.dearer_than_best_percent));
+}
+
+}  // namespace
+
 std::string verdict_json(const Summary& s) {
-  const RunVerdict& v = s.verdict;
+  const Statement &drawn = s.verdict.drawn, &anew = s.verdict.new_worlds;
   std::string text = fmt::format(
       "{{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}, \"reference\": {},\n    \"sentence\": {},\n    \"population\": "
-      "\"{}\", "
-      "\"exact\": {}, \"comparisons\": {}, \"unit_share\": {}, "
-      "\"has_limits\": {},\n    \"policies\": [",
-      name_of_outcome(v.outcome), json_name(v.winner), json_name(v.best), json_name(v.reference),
-      json_string(verdict_sentence(v)), name_of(s.population), v.is_exact, json_number(v.comparisons), json_number(v.unit_share),
-      v.has_limits);
-  for (const PolicyVerdict& p : v.policies)
+      "\"{}\", \"exact\": {}, \"example\": {}, \"limits_margin\": {}, \"comparisons\": {}, \"unit_share\": {}, "
+      "\"has_limits\": {},\n    \"new_worlds\": {{\"outcome\": \"{}\", \"winner\": {}, \"best\": {}}},\n    \"policies\": [",
+      name_of_outcome(drawn.outcome), json_name(drawn.winner), json_name(drawn.best), json_name(drawn.reference),
+      json_string(verdict_sentence(s.verdict)), name_of(s.population), s.verdict.is_exact(), s.verdict.is_example(),
+      json_number(drawn.limits_margin), json_number(anew.comparisons), json_number(anew.unit_share), anew.has_limits,
+      name_of_outcome(anew.outcome), json_name(anew.winner), json_name(anew.best));
+  for (const PolicyVerdict& p : drawn.policies) {
+    const PolicyVerdict& other = *anew.find(p.name);
     text += fmt::format(
-        "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"keeps_limits\": {}, \"standing\": {}, \"broken_share\": {}, "
-        "\"more_broken\": {}, \"more_broken_low\": {}, \"more_broken_high\": {}, \"repetitions_more\": {},\n"
-        "      \"as_reference\": {}, \"surely_dearer\": {},\n      \"cheaper_than_reference_percent\": {},\n"
-        "      \"dearer_than_best_percent\": {}}}",
-        &p == &v.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick, json_keeping(p.keeping),
-        json_standing(p.standing), json_number(p.broken_share), json_number(p.more_broken), json_number(p.more_broken_low),
-        json_number(p.more_broken_high), json_number(p.repetitions_more), p.is_as_reference, p.is_surely_dearer,
-        json_estimate(p.cheaper_than_reference_percent), json_estimate(p.dearer_than_best_percent));
+        "{}\n     {{\"policy\": {}, \"yardstick\": {}, \"in_words\": {},\n      \"broken_share\": {}, \"more_broken\": {}, "
+        "\"as_reference\": {}, {},\n      \"cheaper_than_reference_percent\": {},\n"
+        "      \"new_worlds\": {{{}, \"more_broken_low\": {}, \"more_broken_high\": {}, \"surely_dearer\": {}, "
+        "\"repetitions_more\": {}}}}}",
+        &p == &drawn.policies.front() ? "" : ",", json_string(p.name), p.is_yardstick,
+        json_string(verdict_in_row(s.verdict, p.name)), json_number(p.broken_share), json_number(p.more_broken),
+        p.is_as_reference, json_standings(p), json_estimate(cheaper_than_reference(s.verdict, p)), json_standings(other),
+        json_number(other.more_broken_low), json_number(other.more_broken_high), other.is_surely_dearer,
+        json_number(other.repetitions_more));
+  }
   return text + "]}";
 }
 

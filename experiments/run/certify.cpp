@@ -127,9 +127,9 @@ report::VerdictFigures figures_from(const std::string& text) {
 class Certifier {
  public:
   Certifier(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder, const report::VerdictInput& figures,
-            const report::RunVerdict& verdict)
+            const report::Statement& drawn)
       : scenario_(scenario), options_(options), folder_(folder), figures_(figures) {
-    certificate_.winner = verdict.winner;
+    certificate_.winner = drawn.winner;
     for (std::size_t p = 0; p < figures.policies.size(); ++p)
       if (!figures.policies[p].is_yardstick && !figures.policies[p].repetitions.empty()) contestants_.push_back(p);
   }
@@ -191,7 +191,7 @@ class Certifier {
       }
     });
     for (std::size_t s = 0; s < searches.size(); ++s) {
-      report::VerdictInput changed{.reference = figures_.reference, .is_exact = figures_.is_exact};
+      report::VerdictInput changed{.reference = figures_.reference, .limits_margin = figures_.limits_margin};
       for (int p = 0; p < policies; ++p) {
         changed.policies.push_back({.name = figures_.policies[contestants_[static_cast<std::size_t>(p)]].name});
         const auto begin = texts.begin() + static_cast<std::ptrdiff_t>(s) * each + p * repetitions, end = begin + repetitions;
@@ -280,8 +280,8 @@ void Bracket::tried(bool holds) {
 }
 
 report::Certificate certify(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder,
-                            const report::VerdictInput& figures, const report::RunVerdict& verdict) {
-  return Certifier(scenario, options, folder, figures, verdict).certify();
+                            const report::VerdictInput& figures, const report::Statement& drawn) {
+  return Certifier(scenario, options, folder, figures, drawn).certify();
 }
 
 }  // namespace rehearse::scenarios

@@ -13,10 +13,10 @@ inline constexpr double kCertificateShare = 9;
 
 /// Varies one quantity at a time around the scenario, by bisection on a scale of factors, and judges each changed world by means
 /// over the same first repetitions: noise, arrivals and policies draw what they drew in the run. `figures` are those of the run
-/// itself, whose jobs.csv is in the folder. The scenario is as it was afterwards: only children change their copy. Interrupts
-/// must be held. Throws as map_processes does.
+/// itself, whose jobs.csv is in the folder, and `drawn` what they show of the drawn jobs. The scenario is as it was afterwards:
+/// only children change their copy. Interrupts must be held. Throws as map_processes does.
 report::Certificate certify(Scenario& scenario, const RunOptions& options, const ResultsFolder& folder,
-                            const report::VerdictInput& figures, const report::RunVerdict& verdict);
+                            const report::VerdictInput& figures, const report::Statement& drawn);
 
 // One change of a scenario.
 

@@ -61,7 +61,8 @@ report::VerdictTerms verdict_terms(const Scenario& scenario, bool any_ended) {
                                            : noise           ? report::Population::noise
                                            : workload        ? report::Population::workload
                                                              : report::Population::none,
-                             .is_exact = !noise && (!workload || scenario.repetitions == 1)};
+                             .is_exact = !noise && (!workload || scenario.repetitions == 1),
+                             .limits_margin = scenario.limits_margin};
   if (!any_ended) return terms;
   terms.has_limits = has_limits(scenario);
   if (!terms.is_exact) terms.unit_share = largest_unit_share(scenario, workload ? scenario.jobs_of(0) : scenario.jobs);

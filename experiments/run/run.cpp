@@ -104,8 +104,8 @@ report::Summary run_into(Scenario& scenario, const RunOptions& options, const He
   const report::VerdictTerms terms = verdict_terms(scenario, any_ended);
   summary.population = terms.population;
   const report::VerdictInput figures = verdict_input(runs.results, terms);
-  summary.verdict = judge(figures);
-  if (options.certify) summary.certificate = certify(scenario, options, folder, figures, summary.verdict);
+  summary.verdict = judge_twice(figures);
+  if (options.certify) summary.certificate = certify(scenario, options, folder, figures, summary.verdict.drawn);
   folder.write("scenario.json", scenario.resolved);
   folder.write(report::kRepetitionsFile, repetitions_csv(runs.results, summary.rows));
   folder.write("timing.json", timing_json(summary));

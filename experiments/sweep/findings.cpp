@@ -13,7 +13,7 @@
 #include "report/comparison.hpp"
 #include "report/plots/kinds.hpp"
 #include "report/plots/run_gnuplot.hpp"
-#include "report/verdict.hpp"
+#include "report/verdict_words.hpp"
 #include "report/xml_text.hpp"
 #include "scenarios/read/study_kinds.hpp"
 #include "sim/base/errors.hpp"
@@ -41,23 +41,31 @@ std::string time_with_interval(const report::Estimate& e) {
   return fmt::format("{} [{}, {}]", words(e.mean), words(e.ci95_low), words(e.ci95_high));
 }
 
-std::string decided(const report::RunVerdict& verdict, bool of_queues) {
-  switch (verdict.outcome) {
+std::string words(const report::Statement& statement, bool of_queues) {
+  switch (statement.outcome) {
     case report::Outcome::cheapest:
       return of_queues ? "shortest" : "cheapest";
     case report::Outcome::reference:
       return of_queues ? "nobody is shorter" : "nobody is cheaper";
     case report::Outcome::level:
-      return fmt::format("level with {}", verdict.reference);
+      return fmt::format("level with {}", statement.reference);
     case report::Outcome::undecided:
       return "undecided";
     case report::Outcome::nobody_keeps:
       return of_queues ? "all others finish fewer jobs" : "nobody else kept limits";
     case report::Outcome::one_repetition:
-      return "one repetition";
+      return "unknown";
     default:
       return "no verdict";
   }
+}
+
+/// On the drawn jobs, and in new worlds where that differs.
+std::string decided(const report::RunVerdict& verdict, bool of_queues) {
+  std::string text = words(verdict.drawn, of_queues);
+  if (verdict.is_example()) return text + ", an example";
+  if (!verdict.agrees()) text += "; in new worlds " + words(verdict.new_worlds, of_queues);
+  return text;
 }
 
 /// A run's figures stand for its jobs: all of them alike, but for rounding, is no chance. Undefined ones are null in both.
@@ -77,7 +85,8 @@ report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const 
                              .mean = of_queues ? report::Mean::arithmetic : report::Mean::geometric,
                              .is_exact = terms.is_exact,
                              .unit_share = of_queues ? 0 : terms.unit_share,
-                             .has_limits = terms.has_limits};
+                             .has_limits = terms.has_limits,
+                             .limits_margin = terms.limits_margin};
   const auto of_policy = [&](const std::string& name) {
     std::vector<const SweepFigures*> own;
     for (const SweepFigures& row : rows)
@@ -99,8 +108,8 @@ report::VerdictInput verdict_input(const std::vector<SweepFigures>& rows, const 
                                                    [](const SweepFigures* a, const SweepFigures* b) { return is_alike(*a, *b); });
     for (const SweepFigures* row : own) {
       const double fewer = row->jobs > 0 ? (finishes_fewer(own) ? 1.0 : 0.0) : sim::kNan;
-      policy.repetitions.push_back(of_queues ? report::VerdictFigures{fewer, row->jct_mean_s}
-                                             : report::VerdictFigures{row->broken_share, row->effective_cost_usd});
+      policy.repetitions.push_back(of_queues ? report::VerdictFigures{fewer, row->jct_mean_s, row->jobs}
+                                             : report::VerdictFigures{row->broken_share, row->effective_cost_usd, row->jobs});
     }
     if (policy.repetitions.size() != static_cast<std::size_t>(scenario.repetitions)) policy.repetitions.clear();
     input.policies.push_back(std::move(policy));
@@ -115,42 +124,12 @@ std::string shown_value(const std::string& json) {
   return document.root().is_number() ? fmt::format("{:.6g}", document.root().number()) : json;
 }
 
-/// Where repetitions do not show who keeps limits: the cheapest by the verdict's mean of those that break no more of them than
-/// the reference by theirs. The verdict beside it says that it is undecided.
-std::string best_by_means(const report::VerdictInput& input) {
-  struct Means {
-    double broken = 0, cost = 0;
-  };
-  const auto means = [&](const report::VerdictPolicy& policy) {
-    Means sum;
-    for (const report::VerdictFigures& figures : policy.repetitions) {
-      sum.broken += figures.broken_share;
-      const double cost = figures.effective_cost_usd;
-      sum.cost += input.mean == report::Mean::geometric ? std::log(cost) : cost;
-    }
-    const auto n = static_cast<double>(policy.repetitions.size());
-    return Means{sum.broken / n, sum.cost / n};
-  };
-  const auto reference = std::find_if(input.policies.begin(), input.policies.end(),
-                                      [&](const report::VerdictPolicy& p) { return p.name == input.reference; });
-  if (reference == input.policies.end() || reference->repetitions.empty()) return {};
-  std::string best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const report::VerdictPolicy& policy : input.policies) {
-    if (policy.is_yardstick || policy.repetitions.empty()) continue;
-    const Means mine = means(policy);
-    if (!(mine.broken <= means(*reference).broken) || !(mine.cost < least)) continue;
-    least = mine.cost;
-    best = policy.name;
-  }
-  return best;
-}
-
 std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, const report::VerdictInput& input, bool of_queues) {
-  const report::RunVerdict verdict = report::judge(input);
+  const report::RunVerdict verdict = report::judge_twice(input);
   std::vector<report::Cell> row;
   for (const std::string& value : plan.values_at(point)) row.emplace_back(shown_value(value));
-  const std::string best = verdict.best.empty() ? best_by_means(input) : verdict.best;
+  const bool is_reference_left = verdict.drawn.outcome == report::Outcome::nobody_keeps;
+  const std::string best = is_reference_left ? input.reference : verdict.drawn.best;
   const auto policy = std::find_if(input.policies.begin(), input.policies.end(), [&](const auto& p) { return p.name == best; });
   report::Estimate cost{.mean = sim::kNan, .ci95_low = sim::kNan, .ci95_high = sim::kNan}, saving = cost;
   if (policy != input.policies.end()) {
@@ -158,7 +137,7 @@ std::vector<report::Cell> shown_row(const SweepPlan& plan, std::size_t point, co
     for (const report::VerdictFigures& figures : policy->repetitions) costs.push_back(figures.effective_cost_usd);
     cost = report::estimate(costs);
   }
-  if (const report::PolicyVerdict* of_best = verdict.find(best)) saving = of_best->cheaper_than_reference_percent;
+  if (const report::PolicyVerdict* of_best = verdict.drawn.find(best)) saving = report::cheaper_than_reference(verdict, *of_best);
   row.insert(row.end(), {best.empty() ? "-" : best, of_queues ? time_with_interval(cost) : with_interval(cost),
                          with_interval(saving), decided(verdict, of_queues)});
   return row;

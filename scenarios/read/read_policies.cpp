@@ -182,7 +182,7 @@ void read_reference(sim::ObjectReader& in, const std::vector<std::string>& names
 
 void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                    sim::Mistakes& mistakes) {
-  in.has("baseline"), in.has("reference");  // known keys also where there is no policy
+  in.has("baseline"), in.has("reference"), in.has("limits_margin");  // known keys also where there is no policy
   const auto list = in.required("policies", "a list of policies");
   if (!list) return;
   if (list->is_array() && list->size() == 0) list->refuse("at least one policy", mistakes);
@@ -200,6 +200,7 @@ void read_policies(sim::ObjectReader& in, const Paths& paths, const Extensions& 
   scenario.baseline = in.text("baseline", names.front());
   if (in.has("baseline")) known_name(*in.child("baseline"), scenario.baseline, names, "listed policy", mistakes);
   read_reference(in, names, scenario, mistakes);
+  scenario.limits_margin = in.number("limits_margin", between(0, 1), report::kLimitsMargin);
 }
 
 void read_manual(sim::ObjectReader& in, const OwnModels& own, Scenario& scenario, sim::Mistakes& mistakes) {

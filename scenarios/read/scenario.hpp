@@ -98,7 +98,8 @@ struct Scenario {
   std::uint64_t policy_seed = 0;
   int repetitions = 1;
   std::string baseline;
-  std::string reference;  ///< who the verdict holds all others against
+  std::string reference;                         ///< who the verdict holds all others against
+  double limits_margin = report::kLimitsMargin;  ///< of the jobs: so much more than the reference's may break limits
   sim::Cluster cluster;
   std::optional<sim::Stack> stack;  ///< of devices that nobody has measured; none: they are as data sheets have them
   sim::CostRules costs;

@@ -51,6 +51,8 @@ def reference(draw, scenario):
         scenario["reference"] = chosen if isinstance(chosen, str) else chosen["name"]
         if isinstance(chosen, dict):
             chosen["policy_seed"] = len(scenario["jobs"])
+    if draw.chance(0.5):
+        scenario["limits_margin"] = draw.rng.choice([0, 0.001, 0.05, 1])
 
 
 def minimum_node(draw, scenario):

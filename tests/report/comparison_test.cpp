@@ -28,7 +28,7 @@ TEST_CASE("a policy with a job that has no reference cost has no effective cost,
   CHECK(std::isnan(rows[1].of("effective_cost_usd").mean));
   CHECK(std::isnan(rows[1].of("effective_saving_percent").mean));
   CHECK(rows[1].of("cost_usd").mean == Approx(2));
-  CHECK(judge(results, {.reference = "a", .is_exact = true}).winner.empty());
+  CHECK(judge(results, {.reference = "a", .is_exact = true}).drawn.winner.empty());
 }
 
 TEST_CASE("two policies and three jobs by hand") {
@@ -151,14 +151,13 @@ TEST_CASE("who breaks limits is judged by its share of the jobs, of all and of e
   // Of four jobs the cheap one breaks one in the first repetition and none in the second.
   const std::vector<PolicyResult> results{policy("manual", {run({{4}, {4}, {4}, {4}}), run({{4}, {4}, {4}, {4}})}),
                                           policy("cheap", {run({{1}, {1}, {1}, {1, 4}}), run({{1}, {1}, {1}, {1}})})};
-  const RunVerdict verdict = judge(results, {.reference = "manual"});
+  const Statement verdict = judge(results, {.reference = "manual"}).drawn;
   CHECK(verdict.find("cheap")->broken_share == Approx(1.0 / 8));
   CHECK(verdict.find("cheap")->keeping == Keeping::no);
   CHECK(verdict.find("manual")->broken_share == 0);
   // A failed job breaks its limits; one that was only predicted to does not.
   RunOutcome predicted = run({{1}, {1}});
   predicted.metrics.jobs_infeasible = 2;
-  CHECK(
-      judge({policy("manual", {run({{4}, {4}})}), policy("p", {predicted})}, {.reference = "manual", .is_exact = true}).winner ==
-      "p");
+  CHECK(judge({policy("manual", {run({{4}, {4}})}), policy("p", {predicted})}, {.reference = "manual", .is_exact = true})
+            .drawn.winner == "p");
 }

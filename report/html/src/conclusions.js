@@ -1,7 +1,7 @@
 // What the first screen of a run shows, worked out: which kind of study it is, what is traded for what, what each policy chose, and
 // which quantities differ at all.
 import { groupRows } from "./data.js";
-import { duration, factor, money, number, percent, share } from "./format.js";
+import { duration, factor, money, number, share } from "./format.js";
 import { isYardstick } from "./palette.js";
 
 export const mean = (row, field) => (typeof row[field]?.mean === "number" ? row[field].mean : null);
@@ -96,30 +96,10 @@ export function tradeOffs(kind, policies) {
 }
 
 /**
- * Where a policy stands in the verdict, in a few words; the sentence above says the rest. `name`: as files have it. Nothing in results
- * of older programs, and where all cost the same there is nothing to judge by. Of queues by completion times.
+ * Where a policy stands in the verdict, in the words of the terminal's table; of queues by completion times. `name`: as files have it.
+ * Nothing in results of older programs.
  */
-export function standingOf({ verdict, completion_verdict: completion, policies }, name) {
-  if (completion) return completion.policies.find((p) => p.policy === name)?.in_words ?? "";
-  const judged = verdict?.policies?.find((p) => p.policy === name);
-  if (!judged) return "";
-  if (judged.yardstick) return "yardstick";
-  const costs = policies.filter((p) => p.status === "ok").map((p) => mean(p, "effective_cost_usd") ?? 0);
-  const level = costs.length > 1 && spread(costs) < 5e-4;
-  const { best, winner, outcome } = verdict;
-  const dearer = judged.dearer_than_best_percent?.mean;
-  const found = () => {
-    if (judged.keeps_limits === "no") return judged.more_broken_low <= 0.01 ? "broke more limits here" : "does not keep limits";
-    if (level) return "";
-    if (winner === name) return "cheapest";
-    if (judged.keeps_limits === "undecided") return `${judged.surely_dearer ? `dearer than ${verdict.reference}; ` : ""}limits undecided`;
-    if (judged.as_reference) return `each job as under ${verdict.reference}`;
-    const standings = { best: outcome === "undecided" ? "cheapest so far" : "cheapest, not by itself", level: `level with ${best}`,
-      dearer: `${typeof dearer === "number" ? `${percent(dearer, dearer < 1 ? 1 : 0)} ` : ""}dearer than ${best}`, undecided: `undecided against ${best}` };
-    return standings[judged.standing] ?? "";
-  };
-  return [verdict.reference === name && "reference", found()].filter(Boolean).join("; ");
-}
+export const standingOf = ({ verdict, completion_verdict: completion }, name) => (completion ?? verdict)?.policies?.find((p) => p.policy === name)?.in_words ?? "";
 
 /** Of columns { text(row) }: those whose text differs between the rows, and the others with their one text. */
 export function apart(columns, rows) {

@@ -97,7 +97,7 @@ TEST_CASE("what a certificate says of a scenario is what runs of the changed sce
   const auto scenario = scenarios::load_scenario(file, {});
   const report::Summary summary =
       scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 2, .certify = true});
-  REQUIRE(summary.verdict.winner == "resource-only");
+  REQUIRE(summary.verdict.drawn.winner == "resource-only");
   REQUIRE(summary.certificate);
   CHECK(summary.certificate->run_share <= scenarios::kCertificateShare);
   bool has_price = false;
@@ -108,10 +108,28 @@ TEST_CASE("what a certificate says of a scenario is what runs of the changed sce
       const auto changed = scenarios::load_scenario(file, {});
       apply({scenarios::Quantity::price, value, 0}, *changed);
       const report::Summary again = scenarios::run_scenario(*changed, {.out = folder.path() + "/again", .processes = 2});
-      CHECK((again.verdict.winner == "resource-only") == (value == change.holds_to));
+      CHECK((again.verdict.drawn.winner == "resource-only") == (value == change.holds_to));
     }
   }
   CHECK(has_price);
+}
+
+TEST_CASE("a certificate needs the first statement alone") {
+  // Two repetitions of one model with limits: new worlds are open.
+  const TemporaryFolder folder;
+  const std::string file = folder.write("s.json", R"({ "name": "open", "repetitions": 2, "profiling_reuse_jobs": 1e9,
+    "world": { "model_error": 0.05 }, "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.xlarge", "nodes": 4 },
+                                                              { "name": "v100", "instance": "p3.2xlarge", "nodes": 4 } ] },
+    "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8, "deadline_s": 90000 } ],
+    "manual": { "pool": "v100" }, "policies": [ "manual", "resource-only" ] })");
+  const auto scenario = scenarios::load_scenario(file, {});
+  const report::Summary summary =
+      scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 2, .certify = true});
+  CHECK(summary.verdict.drawn.winner == "resource-only");
+  CHECK(summary.verdict.new_worlds.outcome == report::Outcome::undecided);
+  REQUIRE(summary.certificate);
+  CHECK(summary.certificate->winner == "resource-only");
+  CHECK_FALSE(summary.certificate->changes.empty());
 }
 
 }  // namespace

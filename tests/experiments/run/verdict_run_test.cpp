@@ -22,9 +22,10 @@ TEST_CASE("a job that never fits makes no winner of whoever rejects it for nothi
   const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.2xlarge", "nodes": 2 } ] },
     "jobs": [ { "job_id": "big", "gpus": 64, "duration_s": 100 } ],
     "policies": [ { "name": "fifo" }, { "name": "easy", "queue": "easy" } ] })");
-  CHECK(s.verdict.outcome == report::Outcome::no_cost);
-  CHECK(s.verdict.winner.empty());
-  CHECK_THAT(terminal_table(s), Contains("No verdict: no job is finished under fifo and another policy."));
+  CHECK(s.verdict.drawn.outcome == report::Outcome::no_cost);
+  CHECK(s.verdict.drawn.winner.empty());
+  CHECK_THAT(terminal_table(s),
+             Contains("An example, not evidence: on this job no job is finished under fifo and another policy."));
 }
 
 TEST_CASE("queues that cost the same have no cheapest among them") {
@@ -35,23 +36,25 @@ TEST_CASE("queues that cost the same have no cheapest among them") {
               { "gpus": 1, "duration_s": 50.3, "priority": 5 }, { "gpus": 1, "duration_s": 29.9, "priority": 4 } ],
     "policies": [ { "name": "fifo" }, { "name": "sjf", "queue": "sjf" }, { "name": "easy", "queue": "easy" },
                   { "name": "priority", "queue": { "name": "priority", "preempt": false } }, { "name": "edf", "queue": "edf" } ] })");
-  CHECK(s.verdict.outcome == report::Outcome::level);
-  CHECK(s.verdict.winner.empty());
+  CHECK(s.verdict.drawn.outcome == report::Outcome::level);
+  CHECK(s.verdict.drawn.winner.empty());
   CHECK(verdict_sentence(s.verdict) ==
-        "No policy that keeps limits as well as fifo is cheaper than it: sjf, easy, priority and edf cost the same.");
+        "An example, not evidence: on these 6 jobs no policy that keeps limits as well as fifo is cheaper than it: sjf, easy, "
+        "priority and edf cost the same.");
 }
 
-TEST_CASE("one repetition with noise gives figures and no verdict; a yardstick is marked") {
+TEST_CASE("one repetition with noise shows nothing of new worlds; a yardstick is marked") {
   const report::Summary s = run(R"({ "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 2 } ] },
     "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "epochs": 2, "deadline_s": 9000 } ],
     "policies": [ "manual", { "name": "wide", "configure": "manual", "queue": "sjf" }, "oracle" ] })");
-  CHECK(s.verdict.outcome == report::Outcome::one_repetition);
+  CHECK(s.verdict.new_worlds.outcome == report::Outcome::one_repetition);
+  CHECK(s.verdict.drawn.has_verdict());
   CHECK(s.rows[2].is_yardstick);
   const std::string table = terminal_table(s);
-  CHECK_THAT(table, Contains("oracle (yardstick)") && Contains("One repetition gives figures and no verdict"));
+  CHECK_THAT(table, Contains("oracle (yardstick)") && Contains("One repetition shows nothing of new worlds"));
   // One model: 100 ln(1 / 0.05) repetitions.
   CHECK_THAT(table, Contains("about 300 repetitions at least"));
-  CHECK_THAT(summary_json(s), Contains("\"outcome\": \"one_repetition\"") && Contains("\"yardstick\": true"));
+  CHECK_THAT(summary_json(s), Contains("\"new_worlds\": {\"outcome\": \"one_repetition\"") && Contains("\"yardstick\": true"));
 }
 
 TEST_CASE("without any limit the cheaper policy wins, whatever chance might break") {
@@ -64,14 +67,14 @@ TEST_CASE("without any limit the cheaper policy wins, whatever chance might brea
     "policies": [ "manual", { "name": "active", "configure": "active-isotonic" } ] })");
   };
   const report::Summary s = judged("", "");
-  CHECK_FALSE(s.verdict.has_limits);
-  CHECK(s.verdict.outcome == report::Outcome::cheapest);
-  CHECK(s.verdict.winner == "active");
+  CHECK_FALSE(s.verdict.new_worlds.has_limits);
+  CHECK(s.verdict.new_worlds.outcome == report::Outcome::cheapest);
+  CHECK(s.verdict.drawn.winner == "active");
   // Four repetitions in which no job was ended by its walltime, or for want of memory, do not show that none will be.
   for (const report::Summary& open : {judged("", R"(, "walltime_s": 500000)"), judged(R"(, "memory_error": 0.01)", "")}) {
-    CHECK(open.verdict.has_limits);
+    CHECK(open.verdict.new_worlds.has_limits);
     CHECK(open.rows[1].of("limits_broken").mean == 0);
-    CHECK(open.verdict.outcome == report::Outcome::undecided);
+    CHECK(open.verdict.new_worlds.outcome == report::Outcome::undecided);
   }
 }
 
@@ -81,8 +84,8 @@ TEST_CASE("a queue under which every job ends as under the reference's is level 
     "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4, "arrivals_per_hour": 0.5, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
     "policies": [ "manual", { "name": "srtf", "queue": "srtf" }, { "name": "middle", "configure": "median-feasible" } ] })");
-  CHECK(s.verdict.find("srtf")->is_as_reference);
-  CHECK(s.verdict.find("srtf")->keeping == report::Keeping::yes);
-  CHECK_FALSE(s.verdict.find("middle")->is_as_reference);
+  CHECK(s.verdict.new_worlds.find("srtf")->is_as_reference);
+  CHECK(s.verdict.new_worlds.find("srtf")->keeping == report::Keeping::yes);
+  CHECK_FALSE(s.verdict.new_worlds.find("middle")->is_as_reference);
   CHECK_THAT(terminal_table(s), Contains("each job as under manual"));
 }

@@ -269,32 +269,15 @@ test("columns that differ, and those that are the same for all", () => {
   assert.deepEqual(constantColumns({ columns: ["a"], rows: [{ a: 1 }] }), {});
 });
 
-test("a policy's standing in a few words; nothing where all cost the same", () => {
-  const judged = (policy, more) => ({ policy, yardstick: false, keeps_limits: "yes", standing: null, dearer_than_best_percent: { mean: null }, ...more });
-  const verdict = { outcome: "cheapest", winner: "cheap", best: "cheap", reference: "manual", policies: [
-    judged("manual", { standing: "dearer", dearer_than_best_percent: { mean: 25 } }), judged("cheap", { standing: "best" }), judged("even", { standing: "level" }),
-    judged("near", { standing: "undecided" }), judged("late", { keeps_limits: "no" }), judged("perhaps", { keeps_limits: "undecided" }), judged("oracle", { yardstick: true, keeps_limits: null })] };
-  const summary = { verdict, policies: [estimates("manual", { effective_cost_usd: 5 }), estimates("cheap", { effective_cost_usd: 4 })] };
+test("a policy's standing is in the words of the terminal's table; of queues by completion times", () => {
+  const summary = { verdict: { policies: [{ policy: "manual", in_words: "reference; 25 % dearer than cheap" }, { policy: "cheap", in_words: "cheapest" }] } };
   const standings = (names) => names.map((name) => standingOf(summary, name));
-  assert.deepEqual(standings(["manual", "cheap", "even", "near", "late", "perhaps", "oracle", "unknown"]), ["reference; 25 % dearer than cheap", "cheapest", "level with cheap",
-    "undecided against cheap", "does not keep limits", "limits undecided", "yardstick", ""]);
-  // What may be chance is told of these repetitions; who is surely dearer, or the same job by job, whatever else is open.
-  const row = (name) => verdict.policies.find((p) => p.policy === name);
-  row("late").more_broken_low = -0.1;
-  row("perhaps").surely_dearer = true;
-  row("even").as_reference = true;
-  assert.deepEqual(standings(["late", "perhaps", "even"]), ["broke more limits here", "dearer than manual; limits undecided", "each job as under manual"]);
-  row("late").more_broken_low = 0.2;
-  verdict.winner = null;
-  assert.deepEqual(standings(["cheap"]), ["cheapest, not by itself"]);
-  verdict.outcome = "undecided";
-  assert.deepEqual(standings(["cheap"]), ["cheapest so far"]);
-  summary.policies[1] = estimates("cheap", { effective_cost_usd: 5 });
-  assert.deepEqual(standings(["manual", "cheap", "late"]), ["reference", "", "does not keep limits"]);
-  assert.equal(standingOf({ policies: [] }, "manual"), "");
-  // Of queues who completes jobs soonest decides, in the words of the terminal's table.
+  assert.deepEqual(standings(["manual", "cheap", "unknown"]), ["reference; 25 % dearer than cheap", "cheapest", ""]);
   summary.completion_verdict = { policies: [{ policy: "manual", in_words: "reference" }, { policy: "cheap", in_words: "finishes fewer jobs" }] };
   assert.deepEqual(standings(["manual", "cheap", "unknown"]), ["reference", "finishes fewer jobs", ""]);
+  // Results of older programs have no words, or no verdict.
+  assert.equal(standingOf({ verdict: { policies: [{ policy: "manual", standing: "best" }] } }, "manual"), "");
+  assert.equal(standingOf({}, "manual"), "");
 });
 
 test("axes end where their values do", () => {
