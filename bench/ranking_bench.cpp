@@ -1,4 +1,4 @@
-// static-isotonic's answer for one job over very many configurations: predictions and ranking, the fits made before.
+// static-isotonic-shared's answer for one job over very many configurations: predictions and ranking, the fits made before.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

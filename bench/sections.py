@@ -43,7 +43,7 @@ The trace is read and `jobs.csv` written. Philly is on its own 2,490 GPUs, where
 `gavel` on 400 GPUs misses it: it starts 82,247 jobs 1.97 million times, which takes 3.6 us a start with its rows, and no function of the discipline takes more than a twentieth.
 """, (("bench/traces",),)),
     Section("scale", "Scale: `bench/commands scale`", """
-What a cluster of tomorrow asks. Training jobs have whole menus of `static-isotonic`.
+What a cluster of tomorrow asks. Training jobs have whole menus of `static-isotonic-shared`.
 
 A month of a million trainings takes 40 us a job: jobs that ask for the same are answered from memory as long as the past runs stay what they were. What is left is the grid of candidates and looking whether its menu is shared.
 
@@ -53,7 +53,7 @@ Ten million rigid jobs are beyond their bound. The bare loop of the ladder (`bui
 20,000 training jobs on 1,000 one-GPU nodes, without and with racks of 8 whose uplinks carry an eighth. With it jobs take longer, so that more of them wait, too.
 """, (("bench/commands", "contention", "--runs", "1"),)),
     Section("ranking", "Ranking: `ranking_bench`", """
-static-isotonic's whole answer for one job (predictions, limits, ranking, menu), the fits made before, with 20 past runs of each instance. Bound: 10,000 configurations in under 10 ms.
+static-isotonic-shared's whole answer for one job (predictions, limits, ranking, menu), the fits made before, with 20 past runs of each instance. Bound: 10,000 configurations in under 10 ms.
 """, (("ranking_bench", "--benchmark_repetitions=5", "--benchmark_report_aggregates_only=true"),), ("ranking_bench",)),
     Section("decisions", "Learning strategies: `bench/decisions`", """
 What a job costs more than under `manual`.

@@ -23,7 +23,7 @@ run configure/characterise
 "$program" sweep docs/guide/figures/start-up.json --out "$results/start-up.sqlite" >/dev/null
 
 plot line start-up.sqlite --x /switching/start_s
-plot heat start-up.sqlite --where policy=static-isotonic
+plot heat start-up.sqlite --where policy=static-isotonic-shared
 plot bars twenty
 "$program" plot bars "$results/twenty" -o "$out/speed-up.svg" --relative-to manual
 plot tradeoff twenty
@@ -33,7 +33,7 @@ plot savings side-by-side
 plot cdf side-by-side
 plot deadlines frontier --where job=rnn
 plot gantt priority --where policy=priority
-plot utilization side-by-side --where policy=static-isotonic --size two-column
+plot utilization side-by-side --where policy=static-isotonic-shared --size two-column
 plot learning learning-curve
 plot threads threads-paper --where machine=knl --where model=resnet34
 plot pareto frontier --where job=rnn

@@ -111,7 +111,7 @@ class Staged final : public Study {
     for (std::size_t p = 0; p < runs.results.size(); ++p) {
       PolicyOutcomes& of = all.emplace_back();
       of.name = runs.results[p].policy;
-      of.configure = scenario.policies[p].configure.name;
+      of.configure = policies::family_of(scenario.policies[p].configure.name);
       of.free = scenario.policies[p].free;
       of.ok = runs.results[p].ok;
       if (!of.ok) {

@@ -1,5 +1,5 @@
 // What a few measurements say of all other configurations, when times and trainings are known to be monotone: two-sided bounds,
-// in logarithms (docs/explain/strategies.md, "Active isotonic"). Of an epoch's seconds t(n, B) with n workers and the global
+// in logarithms (docs/explain/strategies.md, "Static isotonic"). Of an epoch's seconds t(n, B) with n workers and the global
 // batch B:
 //   n t rises with n at one B; t falls with B at one n, at most in proportion; t falls along n and B together (weak scaling).
 // Of the examples x(B) until a floor is reached: x rises with B, at most in proportion.

@@ -179,13 +179,20 @@ EnvelopeMargins margins_of(const Parameters& p) {
   return EnvelopeMargins{.time = p.number("time_margin"), .epochs = p.number("epoch_margin")}.spread_by(p.number(kPriorFactor));
 }
 
+ParameterDeclaration learner_parameter(std::string own, std::vector<std::string> all) {
+  return {.name = kLearner,
+          .fallback = std::move(own),
+          .help = "two-sided bounds on measurements that it chooses, or the thesis's regression on shared past runs",
+          .choices = std::move(all)};
+}
+
 /// Two-sided monotone envelopes over measurements of the strategy's choice and the jobs that have ended.
-ConfigureEntry active_isotonic_entry() {
+ConfigureEntry static_isotonic_entry() {
   const EnvelopeOptions envelope;
   const EnvelopeMargins margins;
   ConfigureEntry entry = configure_entry(
-      "active-isotonic",
-      "static-isotonic between two-sided bounds, on measurements that repay themselves and on the jobs that have ended",
+      "static-isotonic",
+      "cheapest (resources, batch size) sure to keep the limits, between monotone bounds, on measurements that repay themselves",
       [](const Parameters& p) -> std::unique_ptr<Configure> {
         return std::make_unique<FromHistory>(std::make_unique<EnvelopeLearner>(envelope_of(p), margins_of(p)), history_use(p));
       });
@@ -208,12 +215,24 @@ ConfigureEntry active_isotonic_entry() {
                               .fallback = std::string("all"),
                               .help = "on a table of measured runs: what is measured for the sake of",
                               .choices = {"all", "middle"}});
+  entry.parameters.push_back(learner_parameter("bounds", {"bounds", "thesis"}));
   entry.uses_history = true;
+  entry.former_names = {"active-isotonic"};
   return entry;
 }
 
 ConfigureEntry isotonic_entry(std::string name, std::string help, std::unique_ptr<Configure> (*make)(const Parameters&)) {
   return history_entry(std::move(name), std::move(help), make, isotonic_parameters());
+}
+
+ConfigureEntry shared_isotonic_entry() {
+  ConfigureEntry entry = isotonic_entry(
+      "static-isotonic-shared",
+      "the thesis's static-isotonic: cheapest predicted to keep the limits, by isotonic regression on shared past runs",
+      make_isotonic<Frozen::nothing>);
+  entry.parameters.push_back(learner_parameter("thesis", {"thesis"}));
+  entry.variant_of = "static-isotonic";
+  return entry;
 }
 
 ConfigureEntry boosting_entry() {
@@ -411,12 +430,10 @@ const std::vector<ConfigureEntry>& configure_strategies() {
   static const std::vector<ConfigureEntry> entries{
       configure_entry("manual", "what an experienced user would set: the publication's batch, a usual pool, enough workers",
                       make_configure<Manual>),
-      isotonic_entry("resource-only", "static-isotonic with the batch size of manual", make_isotonic<Frozen::batch>),
-      isotonic_entry("batch-only", "static-isotonic with the resources of manual", make_isotonic<Frozen::resources>),
-      isotonic_entry("static-isotonic",
-                     "cheapest (resources, batch size) predicted to keep the limits, by isotonic regression on past runs",
-                     make_isotonic<Frozen::nothing>),
-      active_isotonic_entry(),
+      isotonic_entry("resource-only", "static-isotonic-shared with the batch size of manual", make_isotonic<Frozen::batch>),
+      isotonic_entry("batch-only", "static-isotonic-shared with the resources of manual", make_isotonic<Frozen::resources>),
+      static_isotonic_entry(),
+      shared_isotonic_entry(),
       random_runs_entry(),
       history_entry("nearest-run", "a peer: every choice is like the most similar past run", make_guessing<NearestRun>,
                     guess_parameters()),
@@ -504,6 +521,17 @@ const std::vector<ThreadsEntry>& threads_strategies() {
                     make_hill_climbing, hill_climbing_parameters()),
   };
   return entries;
+}
+
+std::vector<std::string> names_of(const StrategyEntry& entry) {
+  std::vector<std::string> names{entry.name};
+  names.insert(names.end(), entry.former_names.begin(), entry.former_names.end());
+  return names;
+}
+
+const std::string& family_of(const std::string& configure) {
+  const ConfigureEntry* entry = find_strategy(configure_strategies(), configure);
+  return entry == nullptr || entry->variant_of.empty() ? configure : entry->variant_of;
 }
 
 void check_registry() {

@@ -2,9 +2,11 @@
 // list policies` and `rehearse list strategies` read it, the scenario's loader checks names and parameters against it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,9 @@ struct StrategyEntry {
   /// Of a preset, which is another strategy with a paper's setting: that paper, what is as in its authors' code, and what is not.
   /// Its name ends with "-like" unless its figures are its authors' (docs/evidence/peers.md).
   std::string paper = {}, equal = {}, differs = {};
+  std::vector<std::string> former_names = {};  ///< still accepted in scenarios
+  /// Of a variant: the strategy whose name, with this one's "learner", also means this one.
+  std::string variant_of = {};
 };
 
 /// Exactly one of the makers is set.
@@ -115,24 +120,43 @@ std::vector<QueueEntry> sharing_queue_strategies();
 /// Presets of them: the settings of published schedulers.
 std::vector<QueueEntry> queue_presets(const std::vector<QueueEntry>& strategies);
 
+/// Its name and its former ones.
+std::vector<std::string> names_of(const StrategyEntry& entry);
+
 /// Throws sim::CheckFailed where two strategies of a list have one name: the second could never be chosen.
 template <class Entry>
 void check_names(const std::string& kind, const std::vector<Entry>& entries) {
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (entries[i].name == entries[j].name)
-        sim::fail_check("two " + kind + " strategies are registered as \"" + entries[i].name + "\"");
+  std::set<std::string> names;
+  for (const Entry& entry : entries)
+    for (const std::string& name : names_of(entry))
+      if (!names.insert(name).second) sim::fail_check("two " + kind + " strategies are registered as \"" + name + "\"");
 }
 
 /// check_names of all lists.
 void check_registry();
 
-/// Of a list above; null when there is none of this name.
+/// Of a list above, by its name or a former one; null when there is none.
 template <class Entry>
 const Entry* find_strategy(const std::vector<Entry>& entries, std::string_view name) {
   for (const Entry& entry : entries)
-    if (entry.name == name) return &entry;
+    if (entry.name == name || std::ranges::find(entry.former_names, name) != entry.former_names.end()) return &entry;
   return nullptr;
 }
+
+/// The key of a strategy that chooses among its variants.
+inline constexpr const char* kLearner = "learner";
+
+/// The strategy or its variant, as this learner chooses; null when there is none with it.
+template <class Entry>
+const Entry* find_variant(const std::vector<Entry>& entries, const Entry& of, std::string_view learner) {
+  for (const Entry& entry : entries)
+    if (entry.name == of.name || entry.variant_of == of.name)
+      for (const ParameterDeclaration& p : entry.parameters)
+        if (p.name == kLearner && p.fallback == ParameterValue(std::string(learner))) return &entry;
+  return nullptr;
+}
+
+/// The strategy that a configure strategy is a variant of; its own name when it is none.
+const std::string& family_of(const std::string& configure);
 
 }  // namespace rehearse::policies

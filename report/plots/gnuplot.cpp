@@ -38,7 +38,7 @@ constexpr Look kYardstick{"#777777", "(2,2)", 6, 0};
 constexpr std::pair<std::string_view, std::size_t> kUsualSlots[] = {
     {"manual", 0},          {"fifo", 0}, {"resource-only", 1}, {"easy", 1}, {"batch-only", 2}, {"las", 2},
     {"static-isotonic", 3}, {"sjf", 3},  {"staged-mpc", 4},    {"srtf", 4}, {"staged-rl", 5},  {"edf", 5},
-    {"active-isotonic", 6}, {"gavel", 6}};
+    {"static-isotonic-shared", 6}, {"gavel", 6}};
 constexpr std::string_view kUsualYardsticks[] = {"oracle", "staged-oracle", "lower bound"};
 
 constexpr double kOneColumnIn = 3.5, kTwoColumnsIn = 7.16, kTitleIn = 0.2;

@@ -48,12 +48,43 @@ void warn_of_mere_name(sim::ObjectReader& in, const std::string& policy, const c
                                           policy, key, runs_with));
 }
 
+/// A name that a strategy once had is accepted, and said once.
+void warn_of_former_name(sim::JsonValue strategy, Scenario& scenario) {
+  if (strategy.is_object()) {
+    for (const sim::JsonMember member : strategy.members())
+      if (member.key.text() == "name" && member.value.is_string()) warn_of_former_name(member.value, scenario);
+    return;
+  }
+  if (!strategy.is_string()) return;
+  const auto* entry = policies::find_strategy(policies::configure_strategies(), strategy.text());
+  if (entry == nullptr || entry->name == strategy.text()) return;
+  const std::string warning = fmt::format(R"("{}" is a former name of strategy "{}")", strategy.text(), entry->name);
+  if (std::ranges::find(scenario.warnings, warning) == scenario.warnings.end()) scenario.warnings.push_back(warning);
+}
+
+/// {"name": STRATEGY, "learner": LEARNER}: a policy of the strategy with this learner; its row has the variant's name.
+void read_learner(sim::ObjectReader& in, policies::PolicySpec& spec, sim::Mistakes& mistakes) {
+  const auto learner = in.child(policies::kLearner);
+  if (!learner) return;
+  const auto& entries = policies::configure_strategies();
+  const auto* entry = policies::find_strategy(entries, spec.name);
+  const auto* variant =
+      entry != nullptr && learner->is_string() ? policies::find_variant(entries, *entry, learner->text()) : nullptr;
+  if (variant == nullptr || in.has("configure")) {
+    learner->refuse("a learner of the strategy that the policy is named after, without \"configure\"", mistakes);
+    return;
+  }
+  spec.name = variant->name;
+  spec.configure = {variant->name, {}};
+}
+
 policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const Extensions& extensions, Scenario& scenario,
                                  sim::Mistakes& mistakes) {
   policies::PolicySpec spec;
   if (value.is_string()) {
     spec.name = std::string(value.text());
     read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
+    warn_of_former_name(value, scenario);
     read_network(value, {paths, scenario, mistakes}, spec.configure);
     return spec;
   }
@@ -70,8 +101,10 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
   };
   if (const auto v = in.child("configure"); v && !from_process(*v, spec.configure)) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
+    warn_of_former_name(*v, scenario);
     read_network(*v, {paths, scenario, mistakes}, spec.configure);
   }
+  read_learner(in, spec, mistakes);
   spec.free = read_free(in, mistakes);
   if (const auto seed = in.maybe_integer("policy_seed", sim::at_least(0))) spec.policy_seed = static_cast<std::uint64_t>(*seed);
   if (const auto v = in.child("place"); v && !from_process(*v, spec.place))

@@ -30,7 +30,10 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
   std::vector<std::string> names;
   for (const Entry& entry : entries) names.push_back(entry.name);
   if (value.is_string()) {
-    if (known_strategy(value, value.text(), names, what, mistakes)) out = {std::string(value.text()), {}};
+    if (const Entry* entry = policies::find_strategy(entries, value.text()))
+      out = {entry->name, {}};
+    else
+      known_strategy(value, value.text(), names, what, mistakes);
     return;
   }
   if (!value.is_object()) {
@@ -44,7 +47,10 @@ void read_strategy(sim::JsonValue value, const std::vector<Entry>& entries, cons
     if (!name.empty()) known_strategy(*in.child("name"), name, names, what, mistakes);
     return;
   }
-  policies::StrategyChoice choice{name, {}};
+  for (const sim::JsonMember member : value.members())
+    if (member.key.text() == policies::kLearner && member.value.is_string())
+      if (const Entry* variant = policies::find_variant(entries, *entry, member.value.text())) entry = variant;
+  policies::StrategyChoice choice{entry->name, {}};
   for (const policies::ParameterDeclaration& declared : entry->parameters)
     if (const auto given = in.child(declared.name))
       if (const auto parameter = read_parameter(*given, declared, mistakes)) choice.parameters[declared.name] = *parameter;

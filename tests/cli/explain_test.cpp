@@ -25,7 +25,7 @@ TEST_CASE("explain: candidates, what was chosen, what was rejected and why, what
   CHECK(has(
       all.out,
       "cifar-urgent: resnet18 on cifar10, submitted at 0 s; deadline 15.0 min, accuracy at least 0.9; for\nthe least money.\n"));
-  for (const char* policy : {"\nmanual\n", "\nresource-only\n", "\nbatch-only\n", "\nstatic-isotonic\n", "\noracle\n"})
+  for (const char* policy : {"\nmanual\n", "\nresource-only\n", "\nbatch-only\n", "\nstatic-isotonic-shared\n", "\noracle\n"})
     CHECK(has(all.out, policy));
   // The quickstart has no noise, so the manual prediction is what happened: 547.05 s of 900, 0.465 $.
   CHECK(has(all.out, "one choice: 1 x v100, batch 128, predicted 9.1 min, 0.465 $, accuracy 0.9012; chosen\n"));
@@ -59,9 +59,9 @@ TEST_CASE("explain: a job that was stopped on the way waited twice") {
 TEST_CASE("explain: pessimistic and expected predictions are told apart") {
   const TemporaryFolder folder;
   REQUIRE(run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q", "--set",
-                                      "/policies=[\"manual\",\"active-isotonic\"]"})
+                                      "/policies=[\"manual\",\"static-isotonic\"]"})
               .status == 0);
-  const Ended learned = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "active-isotonic"});
+  const Ended learned = run_program(folder.path(), {"explain", "q", "cifar-relaxed", "--policy", "static-isotonic"});
   for (const char* named : {"time <=", "money ~", "money <=", "accuracy >="})
     CHECK(has(line_with(learned.out, " resources"), named));
   CHECK(has(learned.out, "<= and >= pessimistic, what limits are held against; ~ expected"));
@@ -75,10 +75,10 @@ TEST_CASE("explain: pessimistic and expected predictions are told apart") {
 TEST_CASE("explain: by how much a candidate is dearer follows from the money that is shown") {
   const TemporaryFolder folder;
   REQUIRE(run_program(folder.path(), {"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q", "--set",
-                                      "/policies=[\"manual\",\"static-isotonic\",\"active-isotonic\",\"oracle\"]"})
+                                      "/policies=[\"manual\",\"static-isotonic-shared\",\"static-isotonic\",\"oracle\"]"})
               .status == 0);
   std::size_t compared = 0;
-  for (const char* policy : {"static-isotonic", "active-isotonic", "oracle"})
+  for (const char* policy : {"static-isotonic-shared", "static-isotonic", "oracle"})
     for (const char* job : {"cifar-urgent", "cifar-relaxed"}) {
       const std::string out = run_program(folder.path(), {"explain", "q", job, "--policy", policy, "--all"}).out;
       // The money that candidates are compared by is the last of a row.
@@ -206,7 +206,7 @@ TEST_CASE("compare tells of jobs of one name that are not the same jobs, and a l
       R"({ "seed": 3, "repetitions": 2, "cluster": { "pools": [ { "name": "v", "instance": "p3.8xlarge", "nodes": 1 } ] },
     "jobs": [ { "generate": "mixed-cnn-rnn", "count": 4 },
               { "job_id": "mine", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "cost_limit_usd": 2 } ],
-    "policies": [ "manual", "static-isotonic" ] })");
+    "policies": [ "manual", "static-isotonic-shared" ] })");
   const auto run = [&](const std::string& out, const std::vector<std::string>& sets) {
     std::vector<std::string> words{"run", "s.json", "--out", out};
     for (const std::string& set : sets) words.insert(words.end(), {"--set", set});

@@ -17,7 +17,7 @@ SCENARIO = {
         {"model": "resnet18", "dataset": "cifar10"}, {"model": "resnet34", "dataset": "cifar10"},
         {"model": "rnnlm", "dataset": "ptb", "recurrent": True}]}],
     "output": {"events": "none"}, "profiling_reuse_jobs": 5000,
-    "policies": ["manual", "static-isotonic", "oracle"], "baseline": "manual"}
+    "policies": ["manual", "static-isotonic-shared", "oracle"], "baseline": "manual"}
 
 # What the oracle did with each job of the public worlds; any other job is manual's.
 BY_HEART = """import json, sys
@@ -78,18 +78,18 @@ with tempfile.TemporaryDirectory() as name:
     failed = (folder / "failed.md").read_text().splitlines()
     for policy in ("greedy", "late"):
         assert any(f"| {policy} |" in line and "failed: " in line for line in failed), failed
-    assert any("| static-isotonic |" in line and "failed" not in line for line in failed), failed
+    assert any("| static-isotonic-shared |" in line and "failed" not in line for line in failed), failed
 
     status, _, errors = board("--seed", "1")
     assert status == 3 and "another seed than that of the public worlds (1)" in errors, errors
 
     # A queue without "configure" is compared in more than the queue: its row says so. Four worlds tell nothing, and no interval pretends to.
-    queues = [{"name": name, "configure": "static-isotonic", "queue": name} for name in ("fifo", "sjf")]
+    queues = [{"name": name, "configure": "static-isotonic-shared", "queue": name} for name in ("fifo", "sjf")]
     (suite / "track.json").write_text(json.dumps({**SCENARIO, "jobs": [{**SCENARIO["jobs"][0], "count": 2}], "policies": queues, "baseline": "fifo"}))
-    for own in ({"name": "own", "queue": "sjf"}, {"name": "own", "configure": "static-isotonic", "queue": "sjf"}):
+    for own in ({"name": "own", "queue": "sjf"}, {"name": "own", "configure": "static-isotonic-shared", "queue": "sjf"}):
         (folder / "own.json").write_text(json.dumps(own))
         status, scored, errors = board("--worlds", "4", "--policy", "own.json", "--out", "queues")
         assert status == 0, errors
-        assert ('"configure" is manual, the suite\'s is static-isotonic' in scored) == ("configure" not in own), scored
+        assert ('"configure" is manual, the suite\'s is static-isotonic-shared' in scored) == ("configure" not in own), scored
         assert "too few worlds" in scored and "2 worlds are too few to say what chance does: --worlds 8 or more" in scored, scored
 print("ok")

@@ -168,7 +168,7 @@ const std::string kSwept = R"({ "name": "s", "world": { "model_error": 0.1 }, "r
   "switching": { "start_s": { "sweep": [1, 30, 900] } },
   "cluster": { "pools": [ { "name": "v100", "instance": "p3.2xlarge", "nodes": { "sweep": [1, 2] } } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 3, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
-  "policies": [ "manual", "static-isotonic" ] })";
+  "policies": [ "manual", "static-isotonic-shared" ] })";
 
 TEST_CASE("figures of a sweep's database are those of its CSV file, and leave it as it is") {
   const TemporaryFolder folder;

@@ -109,7 +109,7 @@ TEST_CASE("list tells of everything there is") {
   CHECK(has(listed("models"), "\nresnet50 "));
   CHECK(has(listed("devices"), "\nv100 "));
   CHECK(has(listed("instances"), "\np3.2xlarge "));
-  CHECK(has(listed("policies"), "\nstatic-isotonic "));
+  CHECK(has(listed("policies"), "\nstatic-isotonic-shared "));
   CHECK(has(listed("strategies"), "per_pool (false)"));
   CHECK(has(listed("formats"), "native "));
 }
@@ -255,7 +255,7 @@ TEST_CASE("other people's training runs: imported, and chosen from") {
       "2,0.01,16,sync,300,1,0.8,t2.tiny,1000,160\n"
       "4,0.01,16,sync,600,1,0.5,t2.small,1000,100\n");
   folder.write("s.json",
-               R"({ "study": { "name": "measured-runs", "table": "ours.csv" }, "policies": [ "oracle", "static-isotonic" ] })");
+               R"({ "study": { "name": "measured-runs", "table": "ours.csv" }, "policies": [ "oracle", "static-isotonic-shared" ] })");
   const Ended imported = run_program(folder.path(), {"import", "history", "trimtuner", "theirs.csv", "-o", "ours.csv"});
   CHECK(imported.status == 0);
   CHECK(has(imported.out, "theirs.csv: 4 rows, 3 runs, 1 row dropped\n  1 dropped: vm_flavor: expected one of t2.small"));

@@ -35,7 +35,7 @@ const std::string kNoisy = R"({ "name": "noisy", "seed": 11, "repetitions": 2,
       { "model": "deepspeech2", "dataset": "cmu-arctic", "recurrent": true } ] },
     { "job_id": "measured", "gpus": 4, "duration_s": 1000, "submit_s": 50 },
     { "job_id": "too-wide", "gpus": 999, "duration_s": 1000, "submit_s": 60 } ],
-  "policies": [ "manual", "static-isotonic", "oracle" ] })";
+  "policies": [ "manual", "static-isotonic-shared", "oracle" ] })";
 
 /// Runs `scenario` (a path) into `folder`/`out`.
 void run(const TemporaryFolder& folder, const std::string& scenario, const std::string& out,
@@ -124,7 +124,7 @@ TEST_CASE("a policy's rows do not depend on the policies beside it") {
   const std::string scenario = folder.write("noisy.json", kNoisy);
   run(folder, scenario, "two", {"--set", R"(/policies=["manual", "oracle"])"});
   run(folder, scenario, "four",
-      {"--set", R"(/policies=["random-feasible", "oracle", "static-isotonic", "manual"])", "--set", "/baseline=manual"});
+      {"--set", R"(/policies=["random-feasible", "oracle", "static-isotonic-shared", "manual"])", "--set", "/baseline=manual"});
   for (const std::string file :
        {"jobs.csv", "decisions.csv", "stages.csv", "curves.csv", "predictions.csv", "utilization.csv", "events.jsonl"}) {
     const std::string two = text_of(folder.path() + "/two/" + file), four = text_of(folder.path() + "/four/" + file);

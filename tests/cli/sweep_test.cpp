@@ -28,7 +28,7 @@ std::string swept(int runs) {
               { "model": "deepspeech2", "dataset": "cmu-arctic", "epochs": 5, "submit_s": 60 } ],
     "switching": { "start_s": { "sweep": { "from": 1, "to": )" +
          std::to_string(runs / 10) + R"(, "steps": )" + std::to_string(runs / 10) + R"( } } },
-    "policies": [ "manual", "static-isotonic" ] })";
+    "policies": [ "manual", "static-isotonic-shared" ] })";
 }
 
 TEST_CASE("a sweep over the cluster says that generated jobs get other deadlines along it") {
@@ -66,7 +66,7 @@ TEST_CASE("a sweep says what it did, and leaves its database and a page") {
   CHECK(ended.status == 0);
   CHECK(has(ended.out, "s: 20 rows at 2 points\n  /switching/start_s: 2 values\n20 ok\n20 runs, 0 of them were there\n"));
   CHECK(has(ended.out, " % of the CPU time\nResults: results/s.sqlite\nReport: results/s.html\n"));
-  // manual and static-isotonic at both points, each with its interval and a verdict.
+  // manual and static-isotonic-shared at both points, each with its interval and a verdict.
   CHECK(has(ended.out, "Best at each point, with 95 % intervals:\n"));
   CHECK(has(ended.out, "saving on manual, %"));
   const std::string page = text_of(folder.path() + "/results/s.html");

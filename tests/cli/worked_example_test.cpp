@@ -94,7 +94,7 @@ TEST_CASE("the isotonic fit by hand has the numbers of the program") {
     sim::CsvReader csv(folder.path() + "/r/decisions.csv", {.required = {"policy", "decision", "workers", "batch_size",
                                                                          "predicted_time_s", "predicted_cost_usd", "feasible"}});
     while (sim::CsvRow* row = csv.next()) {
-      if (row->text("policy") != "static-isotonic" || row->text("decision") != "configure") continue;
+      if (row->text("policy") != "static-isotonic-shared" || row->text("decision") != "configure") continue;
       predicted_s[fmt::format("{} {}", row->text("workers"), row->text("batch_size"))] = row->text("predicted_time_s");
       if (row->text("feasible") == "true")
         CHECK_THAT(page, Catch::Contains(fmt::format("{:.6f} $", row->number("predicted_cost_usd"))));

@@ -99,7 +99,7 @@ def measured_runs(draw, scenario):
     table = draw.file("measured.csv", "\n".join(rows) + "\n")
     for key in [key for key in scenario if key not in ("name", "seed", "repetitions")]:
         scenario.pop(key)
-    scenario["policies"] = rng.sample(["manual", "static-isotonic", "nearest-run", "oracle", "random-feasible"], 2)
+    scenario["policies"] = rng.sample(["manual", {"name": "static-isotonic", "learner": "thesis"}, "nearest-run", "oracle", "random-feasible"], 2)
     scenario["study"] = {"name": "measured-runs", "table": table, "fractions": [0.5], "floors": [0.3], "deadlines": [0.7], "epochs": rng.choice(["same-end", "choice"])}
     if to_target:
         scenario["study"].pop("floors")

@@ -50,18 +50,32 @@ ordered_json limits_of(const policies::StrategyEntry& entry) {
   return limits;
 }
 
+/// Of a branch for one learner of a strategy; empty: it is for all.
+std::string learner_of(const ordered_json& branch) {
+  const ordered_json::json_pointer at("/if/properties/learner/const");
+  return branch.contains(at) ? branch.at(at).get<std::string>() : "";
+}
+
 /// Each definition of the schema stands for strategies with the same parameters; the words are the first one's.
 template <class Entry>
 void check_schema(const std::string& decision, const std::vector<Entry>& entries) {
   const ordered_json schema = ordered_json::parse(text_of_file(REHEARSE_SOURCE_DIR "/" + kSchema));
   ordered_json names = ordered_json::object();
-  for (const Entry& entry : entries) names["enum"].push_back(entry.name);
+  for (const Entry& entry : entries)
+    for (const std::string& name : policies::names_of(entry)) names["enum"].push_back(name);
   compare_or_update(kSchema, "    \"" + decision + "_name\": ", ",\n    \"" + decision + "\": {", on_one_line(names));
   for (const ordered_json& branch : schema.at("$defs").at(decision).at("/then/else/allOf"_json_pointer)) {
     const std::string definition = branch.at("then").at("$ref").get<std::string>().substr(std::string("#/$defs/").size());
     const std::vector<std::string> covered = branch.at("/if/properties/name/enum"_json_pointer);
-    const policies::StrategyEntry* const first = policies::find_strategy(entries, covered.front());
+    const Entry* first = policies::find_strategy(entries, covered.front());
     REQUIRE(first != nullptr);
+    if (const std::string learner = learner_of(branch); !learner.empty()) {
+      first = policies::find_variant(entries, *first, learner);
+      REQUIRE(first != nullptr);
+      compare_or_update(kSchema, "    \"" + definition + "\": {\n      \"type\": \"object\",\n      \"properties\": {\n",
+                        "\n      },\n", properties_of(*first, false));
+      continue;
+    }
     for (const std::string& name : covered) {
       INFO(name);
       const policies::StrategyEntry* const entry = policies::find_strategy(entries, name);

@@ -164,7 +164,7 @@ cat >"$scratch/sweep.json" <<'EOF'
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 120,
               "models": [ { "model": "resnet18", "dataset": "cifar10" }, { "model": "deepspeech2", "dataset": "cmu-arctic" } ] } ],
   "switching": { "start_s": { "sweep": { "from": 10, "to": 100, "steps": 10 } } },
-  "policies": [ "manual", "oracle", "static-isotonic", "resource-only" ] }
+  "policies": [ "manual", "oracle", "static-isotonic-shared", "resource-only" ] }
 EOF
 
 cd "$scratch"

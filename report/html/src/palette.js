@@ -9,7 +9,7 @@ export const slots = 8;
 /** Policies that are often compared have the same colour whoever stands beside them. */
 export const usualSlots = {
   manual: 0, fifo: 0, "resource-only": 1, easy: 1, "batch-only": 2, las: 2, "static-isotonic": 3, sjf: 3,
-  "staged-mpc": 4, srtf: 4, "staged-rl": 5, edf: 5, "active-isotonic": 6, gavel: 6,
+  "staged-mpc": 4, srtf: 4, "staged-rl": 5, edf: 5, "static-isotonic-shared": 6, gavel: 6,
 };
 
 /** They know what no policy can; results of runs say it themselves, and their policies are marked. */

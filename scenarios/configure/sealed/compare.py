@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How active-isotonic does against each other policy, over the results folders that are named (docs/evidence/configuration.md).
+"""How static-isotonic does against each other policy, over the results folders that are named (docs/evidence/configuration.md).
 
 A line for each folder: savings against manual and the share of the oracle's; then, over all folders, how much cheaper it is than
 each other policy in the mean of logarithms, and at least, by one-sided bounds that hold for all of them together with 95 %
@@ -14,7 +14,7 @@ import json
 import math
 import pathlib
 
-OWN, BASE, BEST = "active-isotonic", "manual", "oracle"
+OWN, BASE, BEST = "static-isotonic", "manual", "oracle"
 
 
 def t_quantile(probability, freedom):
@@ -76,7 +76,7 @@ def tell_bounds(results, others, quantile):
 
 
 def main():
-    options = argparse.ArgumentParser(description="active-isotonic beside each other policy, over results folders")
+    options = argparse.ArgumentParser(description="static-isotonic beside each other policy, over results folders")
     options.add_argument("results", nargs="+")
     options.add_argument("--fewer", nargs="+", default=[])
     given = options.parse_args()

@@ -64,7 +64,7 @@ TEST_CASE("without any limit the cheaper policy wins, whatever chance might brea
                world + R"( },
     "jobs": [ { "model": "resnet50", "epochs": 3, "gpus": 8)" +
                limit + R"( }, { "model": "resnet50", "epochs": 2, "gpus": 8 } ],
-    "policies": [ "manual", { "name": "active", "configure": "active-isotonic" } ] })");
+    "policies": [ "manual", { "name": "active", "configure": "static-isotonic" } ] })");
   };
   const report::Summary s = judged("", "");
   CHECK_FALSE(s.verdict.new_worlds.has_limits);

@@ -66,7 +66,7 @@ const std::string kContributionsScenario = R"({ "seed": 3, "repetitions": 2, "st
   "cluster": { "pools": [ { "name": "t4", "instance": "g4dn.12xlarge", "nodes": 4 },
                           { "name": "v100", "instance": "p3.8xlarge", "nodes": 4 } ] },
   "jobs": [ { "generate": "mixed-cnn-rnn", "count": 12, "models": [ { "model": "resnet18", "dataset": "cifar10" } ] } ],
-  "policies": [ "manual", "static-isotonic", { "name": "given", "configure": "static-isotonic", "free": [ "workers" ] } ] })";
+  "policies": [ "manual", "static-isotonic-shared", { "name": "given", "configure": "static-isotonic-shared", "free": [ "workers" ] } ] })";
 
 TEST_CASE("contributions sum to the mean of the repetitions' savings, and knobs that are not free have none") {
   const TemporaryFolder folder, other;
@@ -76,7 +76,7 @@ TEST_CASE("contributions sum to the mean of the repetitions' savings, and knobs 
   std::map<std::string, std::map<std::string, std::vector<report::Cell>>> rows;
   for (const auto& row : table.rows) rows[text(table, row, "policy")][text(table, row, "knob")] = row;
   CHECK(rows.size() == 2);  // manual has no knobs
-  CHECK(rows.at("static-isotonic").size() == 6);
+  CHECK(rows.at("static-isotonic-shared").size() == 6);
   CHECK(rows.at("given").size() == 4);
 
   const std::string plain =
@@ -96,15 +96,15 @@ TEST_CASE("contributions sum to the mean of the repetitions' savings, and knobs 
   const auto turn = [&](const std::string& policy, const std::string& knob) {
     return number(table, rows.at(policy).at(knob), "in_turn_percent");
   };
-  const double total = turn("static-isotonic", "total");
-  CHECK(total == Approx(mean_saving("static-isotonic")).epsilon(1e-9));
+  const double total = turn("static-isotonic-shared", "total");
+  CHECK(total == Approx(mean_saving("static-isotonic-shared")).epsilon(1e-9));
   CHECK(turn("given", "total") == Approx(mean_saving("given")).epsilon(1e-9));
-  const double profiling = turn("static-isotonic", "profiling");
+  const double profiling = turn("static-isotonic-shared", "profiling");
   CHECK(profiling < 0);
-  CHECK(turn("static-isotonic", "pool") + turn("static-isotonic", "workers") + turn("static-isotonic", "batch") + profiling ==
+  CHECK(turn("static-isotonic-shared", "pool") + turn("static-isotonic-shared", "workers") + turn("static-isotonic-shared", "batch") + profiling ==
         Approx(total));
   // Pool and workers free, batch held: that is what resource-only does.
-  CHECK(turn("static-isotonic", "pool") + turn("static-isotonic", "workers") + profiling ==
+  CHECK(turn("static-isotonic-shared", "pool") + turn("static-isotonic-shared", "workers") + profiling ==
         Approx(mean_saving("resource-only")).epsilon(1e-9));
 }
 
@@ -112,14 +112,14 @@ TEST_CASE("a policy that fails is told, and has no rows") {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(folder.write("s.json", kContributionsScenario), {});
   const auto run = [](const scenarios::Scenario& s, const scenarios::RunTask& task, const auto& on_progress) {
-    if (s.policies[task.policy].name == "static-isotonic (pool)") throw sim::PolicyError("no answer");
+    if (s.policies[task.policy].name == "static-isotonic-shared (pool)") throw sim::PolicyError("no answer");
     scenarios::run_one(s, task, on_progress);
   };
   bool failed = false;
   const report::StudySummary summary =
       scenarios::run_study(*scenario, {.out = folder.path() + "/out", .processes = 2, .run = run}, failed);
   CHECK(failed);
-  CHECK(summary.notes.back() == "policy \"static-isotonic (pool)\" failed: repetition 0: no answer");
+  CHECK(summary.notes.back() == "policy \"static-isotonic-shared (pool)\" failed: repetition 0: no answer");
   for (const auto& row : summary.tables.front().rows) CHECK(std::get<std::string>(row.front()) == "given");
 }
 

@@ -15,7 +15,7 @@ const std::string kLearningScenario = R"({ "seed": 3, "study": { "name": "learni
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.8xlarge", "nodes": 2 } ] },
   "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 86400 } ],
   "profiling_reuse_jobs": 10,
-  "policies": [ "manual", "static-isotonic" ] })";
+  "policies": [ "manual", "static-isotonic-shared" ] })";
 
 double number(const report::Table& table, std::size_t row, const std::string& column) {
   for (std::size_t c = 0; c < table.columns.size(); ++c)
@@ -59,7 +59,7 @@ TEST_CASE("a policy that fails in a study is told, and the others go on") {
   const TemporaryFolder folder;
   const auto scenario = scenarios::load_scenario(folder.write("s.json", kLearningScenario), {});
   const auto run = [](const scenarios::Scenario& s, const scenarios::RunTask& task, const auto& on_progress) {
-    if (s.policies[task.policy].name == "static-isotonic" && s.history.runs == 12) throw sim::PolicyError("no answer");
+    if (s.policies[task.policy].name == "static-isotonic-shared" && s.history.runs == 12) throw sim::PolicyError("no answer");
     scenarios::run_one(s, task, on_progress);
   };
   bool failed = false;
@@ -67,7 +67,7 @@ TEST_CASE("a policy that fails in a study is told, and the others go on") {
       scenarios::run_study(*scenario, {.out = folder.path() + "/out", .processes = 1, .run = run}, failed);
   CHECK(failed);
   CHECK(summary.tables.front().rows.size() == 3);
-  CHECK(summary.notes.front() == "model error 0, 12 runs: policy \"static-isotonic\" failed: no answer");
+  CHECK(summary.notes.front() == "model error 0, 12 runs: policy \"static-isotonic-shared\" failed: no answer");
 }
 
 TEST_CASE("mistakes in the study's parameters") {

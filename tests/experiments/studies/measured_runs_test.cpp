@@ -21,10 +21,10 @@ toy,toys,vm,8,8,1000,4,4000,0.85,1,9
 
 const std::string kScenario = R"({ "repetitions": 6, "seed": 5, "baseline": "median-feasible",
   "study": { "name": "measured-runs", "table": "t.csv", "fractions": [0.4, 1], "floors": [0, 0.5], "deadlines": [0.5, 1] },
-  "policies": [ "oracle", "static-isotonic", "manual", "median-feasible", "random-feasible", "random-search", "bayes-opt",
-    "active-isotonic", { "name": "isotonic on active runs", "configure": { "name": "static-isotonic", "probing": "active" } },
+  "policies": [ "oracle", "static-isotonic-shared", "manual", "median-feasible", "random-feasible", "random-search", "bayes-opt",
+    "static-isotonic", { "name": "isotonic on active runs", "configure": { "name": "static-isotonic-shared", "probing": "active" } },
     { "name": "bayes-opt on shared runs", "configure": { "name": "bayes-opt", "probing": "random" } },
-    { "name": "thesis", "configure": { "name": "static-isotonic", "features": "thesis", "margin_quantile": 0 } } ] })";
+    { "name": "thesis", "configure": { "name": "static-isotonic-shared", "features": "thesis", "margin_quantile": 0 } } ] })";
 
 report::StudySummary summary_of(const TemporaryFolder& folder, const std::string& scenario_text, const std::string& out,
                                 int processes) {
@@ -76,7 +76,7 @@ TEST_CASE("a table of five runs: the oracle, the median choice and the best fixe
     CHECK(number(table, history, "random-feasible", "violation_percent") == 0);
     CHECK(number(table, history, "random-search", "violation_percent") == 0);
   }
-  for (const char* policy : {"static-isotonic", "random-search", "bayes-opt", "active-isotonic"}) {
+  for (const char* policy : {"static-isotonic-shared", "random-search", "bayes-opt", "static-isotonic"}) {
     CHECK(number(table, 100, policy, "regret_p90_percent") == 0);
     CHECK(number(table, 100, policy, "none_found_percent") == 0);
     CHECK(number(table, 100, policy, "violation_percent") == 0);
@@ -101,7 +101,7 @@ TEST_CASE("the same bytes with any number of processes, and a policy changes no 
   const report::Table all = summary_of(folder, kScenario, "all", 2).tables.front();
   const report::Table fewer = summary_of(folder, with(kScenario, R"("random-feasible", )", ""), "fewer", 2).tables.front();
   for (const auto& row : fewer.rows) CHECK(std::count(all.rows.begin(), all.rows.end(), row) >= 0);
-  for (const char* policy : {"static-isotonic", "bayes-opt", "random-search", "active-isotonic", "isotonic on active runs",
+  for (const char* policy : {"static-isotonic-shared", "bayes-opt", "random-search", "static-isotonic", "isotonic on active runs",
                              "bayes-opt on shared runs"})
     for (const char* column : {"violation_percent", "none_found_percent", "regret_p90_percent"}) {
       const double a = number(all, 40, policy, column), b = number(fewer, 40, policy, column);
@@ -140,19 +140,19 @@ TEST_CASE("a table of runs to their targets: epochs are an outcome, and the floo
   folder.write("to.csv", header + rows);
   const std::string text = R"({ "repetitions": 3, "seed": 5, "baseline": "oracle",
     "study": { "name": "measured-runs", "table": "to.csv", "epochs": "to-target", "fractions": [0.5, 1], "deadlines": [1] },
-    "policies": [ "oracle", "static-isotonic", "manual", "median-feasible", "random-feasible" ] })";
+    "policies": [ "oracle", "static-isotonic-shared", "manual", "median-feasible", "random-feasible" ] })";
   const report::StudySummary summary = summary_of(folder, text, "to", 2);
   const report::Table& table = summary.tables.front();
   CHECK(summary.notes.front() ==
         "2 jobs: 2 tasks x 1 floors x 1 deadlines, less 0 that no option keeps; 3 options; 3 repetitions.");
-  for (const char* policy : {"oracle", "static-isotonic", "median-feasible", "manual"}) {
+  for (const char* policy : {"oracle", "static-isotonic-shared", "median-feasible", "manual"}) {
     CHECK(number(table, 100, policy, "regret_p90_percent") == 0);
     CHECK(number(table, 100, policy, "violation_percent") == 0);
     CHECK(number(table, 100, policy, "none_found_percent") == 0);
   }
   CHECK(complaints(folder, with(text, R"("deadlines")", R"("floors": [0.5], "deadlines")"))
             .find("/study/floors: expected no floors beside epochs to-target") != std::string::npos);
-  CHECK(complaints(folder, with(text, R"("manual")", R"("active-isotonic")")).find("searches for accuracies at given epochs") !=
+  CHECK(complaints(folder, with(text, R"("manual")", R"("static-isotonic")")).find("searches for accuracies at given epochs") !=
         std::string::npos);
   CHECK(complaints(folder, with(text, R"("manual")", R"("bayes-opt")")).find("\"bayes-opt\" searches") != std::string::npos);
   folder.write("to.csv", header + rows + "toy,toys,vm,2,16,1000,10,3600,0.81,,1\n");
@@ -173,21 +173,21 @@ TEST_CASE("TrimTuner's measured runs") {
   const TemporaryFolder folder;
   const report::Table table = summary_of(folder, R"({ "repetitions": 50, "seed": 7, "baseline": "median-feasible",
     "study": { "name": "measured-runs", "table": "${REHEARSE_DATA}/trimtuner/cnn.csv", "format": "trimtuner", "fractions": [0.5, 1] },
-    "policies": [ "oracle", "static-isotonic", "median-feasible",
-      { "name": "thesis", "configure": { "name": "static-isotonic", "features": "thesis", "margin_quantile": 0 } } ] })",
+    "policies": [ "oracle", "static-isotonic-shared", "median-feasible",
+      { "name": "thesis", "configure": { "name": "static-isotonic-shared", "features": "thesis", "margin_quantile": 0 } } ] })",
                                          "out", 2)
                                   .tables.front();
-  CHECK(number(table, 50, "static-isotonic", "violation_percent") <= 15);
-  CHECK(number(table, 50, "static-isotonic", "saving_percent") >= 50);
-  CHECK(number(table, 100, "static-isotonic", "violation_percent") == 0);
-  CHECK(number(table, 100, "static-isotonic", "none_found_percent") == 0);
-  CHECK(number(table, 100, "static-isotonic", "regret_p90_percent") == 0);
-  CHECK(number(table, 100, "static-isotonic", "saving_percent") == number(table, 100, "oracle", "saving_percent"));
+  CHECK(number(table, 50, "static-isotonic-shared", "violation_percent") <= 15);
+  CHECK(number(table, 50, "static-isotonic-shared", "saving_percent") >= 50);
+  CHECK(number(table, 100, "static-isotonic-shared", "violation_percent") == 0);
+  CHECK(number(table, 100, "static-isotonic-shared", "none_found_percent") == 0);
+  CHECK(number(table, 100, "static-isotonic-shared", "regret_p90_percent") == 0);
+  CHECK(number(table, 100, "static-isotonic-shared", "saving_percent") == number(table, 100, "oracle", "saving_percent"));
   CHECK(number(table, 50, "thesis", "violation_percent") > 15);
 }
 
 // What must hold of the strategy that learns across tasks. The oracle saves 45.7 % on manual.
-TEST_CASE("TrimTuner's measured runs: active-isotonic across tasks") {
+TEST_CASE("TrimTuner's measured runs: static-isotonic across tasks") {
   if (std::getenv("REHEARSE_DATA") == nullptr) {
     WARN("skipped: REHEARSE_DATA is not set");
     return;
@@ -196,25 +196,25 @@ TEST_CASE("TrimTuner's measured runs: active-isotonic across tasks") {
   const report::Table table = summary_of(folder, R"({ "repetitions": 8, "seed": 7, "baseline": "median-feasible",
     "study": { "name": "measured-runs", "table": "${REHEARSE_DATA}/trimtuner/cnn.csv", "format": "trimtuner",
       "fractions": [0.1, 0.2] },
-    "policies": [ "active-isotonic", "median-feasible",
-      { "name": "middle", "configure": { "name": "active-isotonic", "table_limits": "middle" } },
-      { "name": "apart", "configure": { "name": "active-isotonic", "table_tasks": "apart" } },
-      { "name": "random runs", "configure": { "name": "active-isotonic", "probing": "random" } },
-      { "name": "isotonic learner", "configure": { "name": "static-isotonic", "probing": "active" } },
-      { "name": "random isotonic", "configure": { "name": "static-isotonic", "probing": "random" } } ] })",
+    "policies": [ "static-isotonic", "median-feasible",
+      { "name": "middle", "configure": { "name": "static-isotonic", "table_limits": "middle" } },
+      { "name": "apart", "configure": { "name": "static-isotonic", "table_tasks": "apart" } },
+      { "name": "random runs", "configure": { "name": "static-isotonic", "probing": "random" } },
+      { "name": "isotonic learner", "configure": { "name": "static-isotonic-shared", "probing": "active" } },
+      { "name": "random isotonic", "configure": { "name": "static-isotonic-shared", "probing": "random" } } ] })",
                                          "out", 2)
                                   .tables.front();
-  CHECK(number(table, 20, "active-isotonic", "regret_median_percent") == 0);
-  CHECK(number(table, 20, "active-isotonic", "regret_p90_percent") <= 30);
-  CHECK(number(table, 20, "active-isotonic", "violation_percent") <= 1);
-  CHECK(number(table, 20, "active-isotonic", "saving_on_manual_percent") >= 43);
+  CHECK(number(table, 20, "static-isotonic", "regret_median_percent") == 0);
+  CHECK(number(table, 20, "static-isotonic", "regret_p90_percent") <= 30);
+  CHECK(number(table, 20, "static-isotonic", "violation_percent") <= 1);
+  CHECK(number(table, 20, "static-isotonic", "saving_on_manual_percent") >= 43);
   CHECK(number(table, 20, "middle", "saving_on_manual_percent") >= 37);
-  CHECK(number(table, 10, "active-isotonic", "saving_on_manual_percent") >= 30);
+  CHECK(number(table, 10, "static-isotonic", "saving_on_manual_percent") >= 30);
   // Other tasks' rows help; probing and learner help each on its own.
   for (const double history : {10.0, 20.0}) {
-    CHECK(number(table, history, "active-isotonic", "regret_p90_percent") <
+    CHECK(number(table, history, "static-isotonic", "regret_p90_percent") <
           number(table, history, "apart", "regret_p90_percent"));
-    CHECK(number(table, history, "active-isotonic", "none_found_percent") <
+    CHECK(number(table, history, "static-isotonic", "none_found_percent") <
           number(table, history, "apart", "none_found_percent"));
     for (const char* one : {"random runs", "isotonic learner"})
       CHECK(number(table, history, one, "saving_on_manual_percent") >

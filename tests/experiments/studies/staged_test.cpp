@@ -41,7 +41,7 @@ TEST_CASE("a study of staged strategies says what ordinary runs of the same jobs
     "jobs": [ { "job_id": "a", "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 20000 },
               { "job_id": "b", "model": "resnet50", "dataset": "imagenet", "target_accuracy": 0.7, "deadline_s": 400000)" +
            submit + R"( } ],
-    "policies": [ "manual", "static-isotonic", "staged-mpc", "staged-oracle", "oracle" ] })";
+    "policies": [ "manual", "static-isotonic-shared", "staged-mpc", "staged-oracle", "oracle" ] })";
   };
   const StudyRun study =
       run_text(folder, scenario(R"("study": { "name": "staged", "model_errors": [0.1], "switching": [1] }, )", ""));
@@ -78,12 +78,12 @@ TEST_CASE("a study of staged strategies says what ordinary runs of the same jobs
     double kept = 0, of_static = 0, both = 0;
     for (const auto& [key, outcome] : ran.at(policy)) {
       kept += outcome.keeps;
-      of_static += ran.at("static-isotonic").at(key).keeps;
-      both += outcome.keeps && ran.at("static-isotonic").at(key).keeps;
+      of_static += ran.at("static-isotonic-shared").at(key).keeps;
+      both += outcome.keeps && ran.at("static-isotonic-shared").at(key).keeps;
     }
     CHECK(number(table, row, "limits_kept_fraction") == Approx(kept / 4));
     CHECK(number(table, row, "kept_of_static_fraction") == Approx(both / of_static));
-    for (const auto& [column, other] : {std::pair{"over_static_percent", "static-isotonic"},
+    for (const auto& [column, other] : {std::pair{"over_static_percent", "static-isotonic-shared"},
                                         {"over_staged_mpc_percent", "staged-mpc"},
                                         {"over_oracle_percent", "oracle"},
                                         {"over_manual_percent", "manual"}}) {
@@ -97,7 +97,7 @@ TEST_CASE("a study of staged strategies says what ordinary runs of the same jobs
   for (const auto& row : families.rows) {
     const bool first = text(families, row, "model") == "resnet18 on cifar10";
     CHECK(number(families, row, "over_static_percent") ==
-          Approx(over(text(families, row, "policy"), "static-isotonic", first ? "a" : "b")).margin(1e-9));
+          Approx(over(text(families, row, "policy"), "static-isotonic-shared", first ? "a" : "b")).margin(1e-9));
   }
   CHECK(families.rows.size() == 8);
 

@@ -24,7 +24,7 @@ const std::string kSweptScenario = R"({ "name": "s", "seed": { "sweep": [ 1, 2 ]
   "cluster": { "pools": [ { "name": "gpu", "instance": "p3.2xlarge", "nodes": { "sweep": [ 1, 2 ] } } ] },
   "jobs": [ { "gpus": 1, "duration_s": 60 },
             { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.9, "deadline_s": 3600 } ],
-  "policies": [ "manual", "static-isotonic" ] })";
+  "policies": [ "manual", "static-isotonic-shared" ] })";
 
 std::string text_of(const std::string& path) { return rehearse::sim::read_file(path, 1 << 20); }
 
@@ -102,7 +102,7 @@ TEST_CASE("the same database whatever the number of processes, and whatever was 
   CHECK(three.run().ran == 4);
   three.folder.write("s.json", kSweptScenario);
   const SweepSummary summary = three.run(3, three.folder.path() + "/a.csv");
-  CHECK(summary.there == 2);  // seed 2, repetition 0, static-isotonic
+  CHECK(summary.there == 2);  // seed 2, repetition 0, static-isotonic-shared
   CHECK(summary.ran == 14);
   CHECK(text_of(one.folder.path() + "/a.csv") == text_of(three.folder.path() + "/a.csv"));
   CHECK(query(one.path(), "SELECT * FROM results ORDER BY row") == query(three.path(), "SELECT * FROM results ORDER BY row"));
@@ -116,7 +116,7 @@ TEST_CASE("the database's tables") {
   CHECK(query(sweep.path(), "SELECT * FROM points") == std::vector<std::string>{"0|1|1", "1|1|2", "2|2|1", "3|2|2"});
   CHECK(query(sweep.path(),
               "SELECT \"/seed\", \"/cluster/pools/0/nodes\", policy, repetition, status FROM results WHERE row IN (0, 23) ORDER "
-              "BY row") == std::vector<std::string>{"1|1|manual|0|ok", "2|2|static-isotonic|1|ok"});
+              "BY row") == std::vector<std::string>{"1|1|manual|0|ok", "2|2|static-isotonic-shared|1|ok"});
   CHECK(query(sweep.path(), "SELECT count(*) FROM timing WHERE run_s > 0 AND cpu_s > 0") == std::vector<std::string>{"24"});
   CHECK(query(sweep.path(), "SELECT value FROM meta WHERE name = 'baseline'") == std::vector<std::string>{"manual"});
   CHECK(query(sweep.path(), "SELECT count(*) FROM savings WHERE policy = 'manual' AND effective_saving_percent = 0") ==

@@ -175,7 +175,7 @@ TEST_CASE("a budget is trained also where no past run says how long that takes",
   CHECK(none.predict(configuration(0, 2, 64)).epochs == 40);
 }
 
-TEST_CASE("static-isotonic takes the cheapest choice that is predicted to keep the limits", "[isotonic]") {
+TEST_CASE("static-isotonic-shared takes the cheapest choice that is predicted to keep the limits", "[isotonic]") {
   MadeUp view;
   view.history = RunHistory(three_sizes());
   for (const int workers : {1, 2, 4}) view.candidates.push_back(configuration(0, workers, 128 / workers));

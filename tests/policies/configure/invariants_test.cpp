@@ -107,7 +107,7 @@ TEST_CASE("the oracle is never costlier than a choice that keeps the limits", "[
     RC_ASSERT(best.feasible == keeps_limits(real, job, oracle));
     RC_ASSERT(best.ranked.front().predicted.cost_usd == oracle.cost_usd);
     for (const char* policy :
-         {"manual", "resource-only", "batch-only", "static-isotonic", "random-feasible", "median-feasible"}) {
+         {"manual", "resource-only", "batch-only", "static-isotonic-shared", "random-feasible", "median-feasible"}) {
       const sim::AloneOutcome other = bundled.truth(job, bundled.menu(policy, job).ranked.front());
       if (!keeps_limits(real, job, other)) continue;
       RC_TAG(std::string(policy));
@@ -160,7 +160,7 @@ TEST_CASE("relaxing a deadline never raises the oracle's cost", "[invariant]") {
   });
 }
 
-TEST_CASE("with a rich history without noise static-isotonic keeps the limits that it promises as far as its runs are monotone",
+TEST_CASE("with a rich history without noise static-isotonic-shared keeps the limits that it promises as far as its runs are monotone",
           "[invariant]") {
   rc::prop("in the world that the history is from", [](std::uint64_t seed) {
     sim::Random random(seed);
@@ -170,7 +170,7 @@ TEST_CASE("with a rich history without noise static-isotonic keeps the limits th
     bundled.history = rich_history(bundled, job);
     sim::Job as_promised = job;
     as_promised.deadline_s *= disorder(bundled.history);
-    for (const char* policy : {"resource-only", "batch-only", "static-isotonic"}) {
+    for (const char* policy : {"resource-only", "batch-only", "static-isotonic-shared"}) {
       const sim::Menu menu = bundled.menu(policy, job);
       if (!menu.feasible) continue;
       RC_TAG(std::string(policy));

@@ -113,12 +113,12 @@ TEST_CASE("who chooses what a learner measures: its own way, nobody, or the valu
     CHECK(probing(entry.name.c_str(), "active") == Probing::active);
   }
   CHECK(probing("bayes-opt", "own") == Probing::own);
-  CHECK(probing("static-isotonic", "own") == Probing::own);
-  CHECK(probing("active-isotonic", "own") == Probing::active);  // its own way
+  CHECK(probing("static-isotonic-shared", "own") == Probing::own);
+  CHECK(probing("static-isotonic", "own") == Probing::active);  // its own way
 }
 
-TEST_CASE("a prior factor multiplies what active-isotonic believes in", "[registry]") {
-  const ConfigureEntry& entry = *find_strategy(configure_strategies(), "active-isotonic");
+TEST_CASE("a prior factor multiplies what static-isotonic believes in", "[registry]") {
+  const ConfigureEntry& entry = *find_strategy(configure_strategies(), "static-isotonic");
   const Learning usual = learning_of(entry, {}), wide = learning_of(entry, {{"prior_factor", 2.0}});
   CHECK(wide.envelope.time_noise == Approx(2 * usual.envelope.time_noise));
   CHECK(wide.envelope.epoch_noise == Approx(2 * usual.envelope.epoch_noise));
@@ -126,7 +126,7 @@ TEST_CASE("a prior factor multiplies what active-isotonic believes in", "[regist
   CHECK(wide.margins.epochs == Approx(2 * usual.margins.epochs));
   CHECK(wide.envelope.probability == usual.envelope.probability);
   CHECK(wide.spread_factor == 2);
-  for (const char* name : {"parametric", "bayes-opt", "staged-mpc", "staged-rl", "active-isotonic"}) {
+  for (const char* name : {"parametric", "bayes-opt", "staged-mpc", "staged-rl", "static-isotonic"}) {
     const auto& parameters = find_strategy(configure_strategies(), name)->parameters;
     CHECK(std::count_if(parameters.begin(), parameters.end(), [](const auto& p) { return p.name == "prior_factor"; }) == 1);
   }

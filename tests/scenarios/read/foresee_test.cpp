@@ -103,7 +103,7 @@ TEST_CASE("a strategy that nothing in the scenario asks is warned of") {
   const std::string trained = R"({ "job_id": "t", "model": "resnet18", "dataset": "cifar10", "epochs": 2 })";
   const std::string process = R"({ "name": "mine", "configure": { "process": ["./policy"] } })";
   const std::string elastic = R"({ "name": "e", "queue": "goodput" })";
-  const std::string with_menu = R"({ "name": "e", "configure": "static-isotonic", "queue": "goodput" })";
+  const std::string with_menu = R"({ "name": "e", "configure": "static-isotonic-shared", "queue": "goodput" })";
   CHECK_THAT(warnings(scenario(rigid, process)).at(0), Contains("\"mine\"") && Contains("is never asked"));
   CHECK(warnings(scenario(rigid, elastic)).at(0) ==
         R"(policy "e": its queue strategy "goodput" has nothing to resize: all jobs are rigid. It acts as "fifo")");

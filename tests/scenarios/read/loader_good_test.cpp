@@ -89,6 +89,29 @@ TEST_CASE("the resolved scenario has its files' fingerprints, and tells of a fil
         std::vector<std::string>{"\"jobs.csv\" has changed since this scenario was resolved"});
 }
 
+TEST_CASE("a strategy's learner chooses its variant, whose name the row has; a former name is accepted and said once") {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& policies) {
+    const std::string text = R"({ "name": "s", "cluster": { "pools": [ { "name": "a", "instance": "p3.2xlarge", "nodes": 2 } ] },
+      "jobs": [ { "model": "resnet18", "dataset": "cifar10", "target_accuracy": 0.8 } ], "policies": )";
+    return load_scenario(folder.write("s.json", text + policies + " }"), {});
+  };
+  const auto shared = read(R"([ { "name": "static-isotonic", "learner": "thesis" }, "static-isotonic",
+    { "name": "mine", "configure": { "name": "static-isotonic", "learner": "thesis", "margin_quantile": 0.5 } },
+    { "name": "bounds", "configure": { "name": "static-isotonic", "learner": "bounds" } } ])");
+  std::vector<std::string> rows, strategies;
+  for (const policies::PolicySpec& spec : shared->policies) rows.push_back(spec.name), strategies.push_back(spec.configure.name);
+  CHECK(rows == std::vector<std::string>{"static-isotonic-shared", "static-isotonic", "mine", "bounds"});
+  CHECK(strategies == std::vector<std::string>{"static-isotonic-shared", "static-isotonic", "static-isotonic-shared",
+                                               "static-isotonic"});
+  CHECK(shared->warnings.empty());
+  const auto former = read(R"([ "static-isotonic", "active-isotonic", { "name": "a", "configure": "active-isotonic" } ])");
+  CHECK(former->policies[1].name == "active-isotonic");  // rows of one scenario need names of their own
+  CHECK(former->policies[1].configure.name == "static-isotonic");
+  CHECK(former->policies[2].configure.name == "static-isotonic");
+  CHECK(former->warnings == std::vector<std::string>{R"("active-isotonic" is a former name of strategy "static-isotonic")"});
+}
+
 TEST_CASE("jobs are sorted by date, in the file's order at one date, on the grid of dates") {
   const TemporaryFolder folder;
   const auto scenario = load_scenario(folder.write("s.json", with(kMinimal, R"({ "gpus": 1, "duration_s": 60 })", R"(

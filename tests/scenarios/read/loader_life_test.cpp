@@ -207,10 +207,10 @@ TEST_CASE("what differs between policies decides what kind of study it is") {
   };
   const std::string queues = R"({ "name": "a" }, { "name": "b", "queue": "srtf" })";
   CHECK(kinds(queues, trained) == StudyKinds{.queue = true});
-  CHECK(kinds(R"("manual", "static-isotonic")", trained) == StudyKinds{.configuration = true});
-  CHECK(kinds(R"("manual", "static-isotonic")", rigid) == StudyKinds{.queue = true});
-  CHECK(kinds(R"("manual", "static-isotonic")", rigid + "," + trained) == StudyKinds{.configuration = true});
-  CHECK(kinds(R"("manual", { "name": "b", "configure": "static-isotonic", "queue": "srtf" })", trained) ==
+  CHECK(kinds(R"("manual", "static-isotonic-shared")", trained) == StudyKinds{.configuration = true});
+  CHECK(kinds(R"("manual", "static-isotonic-shared")", rigid) == StudyKinds{.queue = true});
+  CHECK(kinds(R"("manual", "static-isotonic-shared")", rigid + "," + trained) == StudyKinds{.configuration = true});
+  CHECK(kinds(R"("manual", { "name": "b", "configure": "static-isotonic-shared", "queue": "srtf" })", trained) ==
         StudyKinds{.queue = true, .configuration = true});
   // The same strategy with other parameters, or with other freedom, is another.
   CHECK(kinds(R"({ "name": "a", "configure": "oracle" }, { "name": "b", "configure": "oracle", "free": [ "pool" ] })", trained) ==

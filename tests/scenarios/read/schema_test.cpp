@@ -306,14 +306,15 @@ void check_strategies(const std::string& decision, const std::vector<Entry>& ent
   std::vector<std::string> names;
   for (const Entry& entry : entries) {
     INFO(decision << " " << entry.name);
-    names.push_back(entry.name);
+    for (const std::string& name : rehearse::policies::names_of(entry)) names.push_back(name);
     std::set<std::string> parameters{"name"};
     if (decision == "queue") parameters.insert("partitions");
     for (const auto& parameter : entry.parameters) parameters.insert(parameter.name);
     int branches = 0;
     for (const ordered_json& branch : schema().at("$defs").at(decision).at("/then/else/allOf"_json_pointer)) {
       const std::vector<std::string> covered = branch.at("/if/properties/name/enum"_json_pointer);
-      if (std::find(covered.begin(), covered.end(), entry.name) == covered.end()) continue;
+      const bool is_of_a_variant = branch.contains("/if/properties/learner/const"_json_pointer);
+      if (is_of_a_variant || std::find(covered.begin(), covered.end(), entry.name) == covered.end()) continue;
       ++branches;
       CHECK(keys_of(branch.at("then").at("$ref").get<std::string>().substr(std::string("#/$defs/").size())) == parameters);
     }
