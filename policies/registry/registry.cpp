@@ -179,12 +179,21 @@ EnvelopeMargins margins_of(const Parameters& p) {
   return EnvelopeMargins{.time = p.number("time_margin"), .epochs = p.number("epoch_margin")}.spread_by(p.number(kPriorFactor));
 }
 
-ParameterDeclaration learner_parameter(std::string own, std::vector<std::string> all) {
+ParameterDeclaration learner_parameter(const std::string& own, std::vector<std::string> all) {
   return {.name = kLearner,
-          .fallback = std::move(own),
+          .fallback = own,
           .help = "two-sided bounds on measurements that it chooses, or the thesis's regression on shared past runs",
           .choices = std::move(all)};
 }
+
+}  // namespace
+
+const std::vector<std::string>& learners() {
+  static const std::vector<std::string> names{"bounds", "thesis"};
+  return names;
+}
+
+namespace {
 
 /// Two-sided monotone envelopes over measurements of the strategy's choice and the jobs that have ended.
 ConfigureEntry static_isotonic_entry() {
@@ -215,7 +224,7 @@ ConfigureEntry static_isotonic_entry() {
                               .fallback = std::string("all"),
                               .help = "on a table of measured runs: what is measured for the sake of",
                               .choices = {"all", "middle"}});
-  entry.parameters.push_back(learner_parameter("bounds", {"bounds", "thesis"}));
+  entry.parameters.push_back(learner_parameter(learners().front(), learners()));
   entry.uses_history = true;
   entry.former_names = {"active-isotonic"};
   return entry;
@@ -230,7 +239,7 @@ ConfigureEntry shared_isotonic_entry() {
       "static-isotonic-shared",
       "the thesis's static-isotonic: cheapest predicted to keep the limits, by isotonic regression on shared past runs",
       make_isotonic<Frozen::nothing>);
-  entry.parameters.push_back(learner_parameter("thesis", {"thesis"}));
+  entry.parameters.push_back(learner_parameter(learners().back(), {learners().back()}));
   entry.variant_of = "static-isotonic";
   return entry;
 }

@@ -146,6 +146,9 @@ const Entry* find_strategy(const std::vector<Entry>& entries, std::string_view n
 /// The key of a strategy that chooses among its variants.
 inline constexpr const char* kLearner = "learner";
 
+/// All of them.
+const std::vector<std::string>& learners();
+
 /// The strategy or its variant, as this learner chooses; null when there is none with it.
 template <class Entry>
 const Entry* find_variant(const std::vector<Entry>& entries, const Entry& of, std::string_view learner) {

@@ -67,11 +67,13 @@ void read_learner(sim::ObjectReader& in, policies::PolicySpec& spec, sim::Mistak
   const auto learner = in.child(policies::kLearner);
   if (!learner) return;
   const auto& entries = policies::configure_strategies();
+  const std::vector<std::string>& learners = policies::learners();
+  const std::string& named = learners[sim::read_choice(*learner, learners, mistakes)];
   const auto* entry = policies::find_strategy(entries, spec.name);
-  const auto* variant =
-      entry != nullptr && learner->is_string() ? policies::find_variant(entries, *entry, learner->text()) : nullptr;
+  const auto* variant = entry != nullptr ? policies::find_variant(entries, *entry, named) : nullptr;
   if (variant == nullptr || in.has("configure")) {
-    learner->refuse("a learner of the strategy that the policy is named after, without \"configure\"", mistakes);
+    if (learner->is_string() && learner->text() == named)
+      learner->refuse("a policy that is named after a strategy with this learner, without \"configure\"", mistakes);
     return;
   }
   spec.name = variant->name;

@@ -100,7 +100,7 @@ TEST_CASE("a strategy's learner chooses its variant, whose name the row has; a f
     { "name": "mine", "configure": { "name": "static-isotonic", "learner": "thesis", "margin_quantile": 0.5 } },
     { "name": "bounds", "configure": { "name": "static-isotonic", "learner": "bounds" } } ])");
   std::vector<std::string> rows, strategies;
-  for (const policies::PolicySpec& spec : shared->policies) rows.push_back(spec.name), strategies.push_back(spec.configure.name);
+  for (const auto& spec : shared->policies) rows.push_back(spec.name), strategies.push_back(spec.configure.name);
   CHECK(rows == std::vector<std::string>{"static-isotonic-shared", "static-isotonic", "mine", "bounds"});
   CHECK(strategies == std::vector<std::string>{"static-isotonic-shared", "static-isotonic", "static-isotonic-shared",
                                                "static-isotonic"});

@@ -192,9 +192,9 @@ TEST_CASE("unknown names, with the nearest") {
        "s.json:4:41: /policies/0/queue: expected the name of a queue strategy, or an object with its name and parameters, found "
        "3"},
       {"[ 'manual' ]", "[ { 'name': 'a', 'configure': { 'name': 'static-isotonic-shared', 'features': 'thesi' } } ]",
-       R"(s.json:4:86: /policies/0/configure/features: expected one of "global-batch", "thesis", found "thesi"; did you mean "thesis"?)"},
+       R"(s.json:4:93: /policies/0/configure/features: expected one of "global-batch", "thesis", found "thesi"; did you mean "thesis"?)"},
       {"[ 'manual' ]", "[ { 'name': 'a', 'configure': { 'name': 'static-isotonic-shared', 'margin_quantile': 1.5 } } ]",
-       "s.json:4:93: /policies/0/configure/margin_quantile: expected a number from 0 to 1, found 1.5"},
+       "s.json:4:100: /policies/0/configure/margin_quantile: expected a number from 0 to 1, found 1.5"},
       {"[ 'manual' ]", "[ 'manual' ], 'baseline': 'manua'",
        R"(s.json:4:41: /baseline: expected the name of a listed policy, found "manua"; did you mean "manual"?)"},
       {"'duration_s': 60", "'duration_s': 60, 'pool': 'gpus'",

@@ -117,6 +117,7 @@ const std::vector<Place> kPlaces{
     {"process_strategy", "/policies/11/threads"},
     {"process_strategy", "/policies/11/queue"},
     {"history_strategy", "/policies/1/configure"},
+    {"shared_strategy", "/policies/14/configure"},
     {"guessing_strategy", "/policies/2/configure"},
     {"boosting_strategy", "/policies/3/configure"},
     {"bayesian_strategy", "/policies/4/configure"},
