@@ -34,6 +34,7 @@ std::unique_ptr<TraceReader> open_alibaba_gpu_2025(const std::string& path);
 std::unique_ptr<TraceReader> open_alibaba_spot_2026(const std::string& path);
 std::unique_ptr<TraceReader> open_kubernetes(const std::string& path);
 std::unique_ptr<TraceReader> open_sacct(const std::string& path);
+std::unique_ptr<TraceReader> open_pbs(const std::string& path);
 std::unique_ptr<TraceReader> open_swf(const std::string& path);
 std::unique_ptr<TraceReader> open_batsim(const std::string& path);
 

@@ -177,6 +177,47 @@ def slurm_length(seconds):
     return (f"{days}-" if days else "") + f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
+def make_pbs(m):
+    """Of PBS or of Torque, with GPUs or without; records of other types, runs before the last, job arrays as a whole."""
+    torque, has_gpus, lines = m.rng.random() < 0.4, m.rng.random() < 0.7, []
+    def line(name, submit, length, kind="E"):
+        nodes, each = m.rng.choice((1, 2, 4)), m.rng.choice((1, 4)) * has_gpus
+        hosts = [f"n{h}" for h in range(nodes)]
+        keys = {"user": "ann", "account": m.rng.choice(('"my lab"', "lab")), "queue": "gpu", "ctime": submit, "etime": submit,
+                "start": submit + 60, "exec_host": "+".join(f"{h}/{c}" for h in hosts for c in range(2)) if torque else "+".join(f"{h}/0*8" for h in hosts)}
+        if torque:
+            keys["Resource_List.nodes"] = f"{nodes}:ppn=2" + f":gpus={each}" * (each > 0)
+            if each and m.rng.random() < 0.5:
+                keys["exec_gpus"] = "+".join(f"{h}-gpu/{g}" for h in hosts for g in range(each))
+        else:
+            keys["Resource_List.select"] = f"{nodes}:ncpus=8" + f":ngpus={each}" * (each > 0)
+            keys["Resource_List.nodect"] = nodes
+            if each and m.rng.random() < 0.5:
+                keys["exec_vnode"] = "+".join(f"({h}:ncpus=8:ngpus={each})" for h in hosts)
+        keys |= {"Resource_List.mem": "64gb", "Resource_List.walltime": m.rng.choice(("01:00:00", "3600", "100:00:00"))}
+        if kind == "E":
+            keys |= {"end": submit + 60 + length, "Exit_status": m.rng.choice((0, 1, 271))}
+        return f"06/15/2024 12:34:56;{kind};{name};" + " ".join(f"{k}={v}" for k, v in keys.items())
+    for i in range(50):
+        submit, length = m.date(), m.rng.choice((0, 1, 59, 3600, 100000))
+        what = m.rng.choice(("plain", "plain", "runs", "array", "started", "back", "short"))
+        if what == "runs":
+            lines += [line(f"{i}.s", submit + 200000 * r, length) for r in range(3)]
+            m.rows, m.good = m.rows + 3, m.good + 1
+        elif what == "back":
+            lines.append(line(f"{i}.s", submit, -90))
+            m.rows += 1
+        elif what == "short":
+            lines.append("06/15/2024 12:34:56;E")
+            m.rows += 1
+        else:
+            lines += [line(f"{i}[].s" if what == "array" else f"{i}.s", submit, length, "S" if what == "started" else "E"), "06/15/2024 12:00:00;L;license;floating license hour:1"]
+            m.rows, m.good = m.rows + (what == "plain"), m.good + (what == "plain")
+    lines.append(line("last.s", m.date(), 60))
+    m.rows, m.good = m.rows + 1, m.good + 1
+    return "\n".join(lines) + "\n"
+
+
 def make_sacct(m):
     """Jobs with one line or several runs, heterogeneous ones, steps, jobs that have not ended; slices, and GPUs of no tracked type."""
     elapsed, gres = m.rng.random() < 0.8, m.rng.random() < 0.3
@@ -292,7 +333,7 @@ def make_kubernetes(m):
 
 MAKERS = {"shockwave": make_shockwave, "kubernetes": make_kubernetes,
           "native": make_native, "elasticflow-rigid": make_elasticflow, "philly": make_philly, "philly-json": make_philly_json,
-          "tiresias": make_tiresias, "gavel": make_gavel, "gavel-measured": make_gavel, "elasticflow-measured": make_elasticflow, "swf": make_swf, "batsim": make_batsim, "helios": make_helios, "sacct": make_sacct,
+          "tiresias": make_tiresias, "gavel": make_gavel, "gavel-measured": make_gavel, "elasticflow-measured": make_elasticflow, "swf": make_swf, "batsim": make_batsim, "helios": make_helios, "sacct": make_sacct, "pbs": make_pbs,
           "alibaba-pai-2020": make_pai, "alibaba-gpu-2023": make_openb, "alibaba-gpu-2025": make_dlrm, "alibaba-spot-2026": make_spot}
 DATA = {"philly": ["pollux_osdi21/traces/philly.csv.gz"], "tiresias": ["tiresias/60_job.csv", "tiresias/tf_job.csv"],
         "elasticflow-rigid": ["elasticflow/195job.csv"] + [f"elasticflow/cluster0{i}.csv.gz" for i in range(1, 7)],

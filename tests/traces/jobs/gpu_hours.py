@@ -173,6 +173,33 @@ def sacct(path):
     return total
 
 
+def pbs_pieces(text, name):
+    """"2:ngpus=4+1:ngpus=1": each piece as often as its first number says."""
+    total = 0
+    for piece in text.replace("(", "").replace(")", "").split("+"):
+        times = int(piece.split(":")[0]) if piece.split(":")[0].isdigit() else 1
+        total += times * sum(int(n) for n in re.findall(rf"(?:^|:){name}=(\d+)", piece))
+    return total
+
+
+def pbs(path):
+    """Of all records of type E, also of earlier runs. Where no job has GPUs, its hosts."""
+    jobs = []
+    with opened(path) as file:
+        for line in file:
+            parts = line.rstrip("\r\n").split(";", 3)
+            if len(parts) == 4 and parts[1] == "E" and "[]" not in parts[2]:
+                jobs.append({key: quoted or plain for key, quoted, plain in re.findall(r'(\S+?)=(?:"([^"]*)"|(\S*))', parts[3])})
+    def gpus(r):
+        shared = r.get("exec_gpus", "")
+        return (pbs_pieces(r.get("exec_vnode", ""), "ngpus") or len(shared.split("+")) * bool(shared) or int(r.get("Resource_List.ngpus") or 0)
+                or pbs_pieces(r.get("Resource_List.select", ""), "ngpus") or pbs_pieces(r.get("Resource_List.nodes", ""), "gpus"))
+    def hosts(r):
+        return len({host.split("/")[0] for host in r.get("exec_host", "").split("+") if host}) or int(r.get("Resource_List.nodect") or 0)
+    count = gpus if any(map(gpus, jobs)) else hosts
+    return math.fsum(count(r) * between(r, "start", "end") for r in jobs)
+
+
 def alibaba_pai_2020(path):
     names = "job_name task_name inst_num status start_time end_time plan_cpu plan_mem plan_gpu gpu_type".split()
     return math.fsum(gpus_of(r["inst_num"]) * number(r["plan_gpu"]) / 100 * between(r, "start_time", "end_time") for r in rows_of(path, names))
@@ -196,7 +223,7 @@ GPU_SECONDS = {
     "native": native, "elasticflow-rigid": plain("num_gpu", "duration"), "philly": plain("num_gpus", "duration"),
     "philly-json": philly_json, "tiresias": plain("num_gpu", "duration"), "gavel": lambda path: 0, "gavel-measured": lambda path: 0,
     "elasticflow-measured": lambda path: 0, "swf": swf, "batsim": batsim,
-    "shockwave": shockwave, "kubernetes": kubernetes, "helios": plain("gpu_num", "duration"), "sacct": sacct, "alibaba-pai-2020": alibaba_pai_2020,
+    "shockwave": shockwave, "kubernetes": kubernetes, "helios": plain("gpu_num", "duration"), "sacct": sacct, "pbs": pbs, "alibaba-pai-2020": alibaba_pai_2020,
     "alibaba-gpu-2023": alibaba_gpu_2023, "alibaba-gpu-2025": alibaba_gpu_2025, "alibaba-spot-2026": alibaba_spot_2026,
 }
 
