@@ -1,6 +1,6 @@
-// The accounting log of PBS (PBS Professional, OpenPBS, Torque), one record a line: "MM/DD/YYYY HH:MM:SS;TYPE;JOB;KEY=VALUE KEY=VALUE"
-// (OpenPBS's PBS Administrator's Guide, "Accounting"). A record of type E is a job that has ended. The file is read twice: the first
-// time for jobs with several such records, and for whether any job has GPUs.
+// The accounting log of PBS (PBS Professional, OpenPBS, Torque), one record a line:
+// "MM/DD/YYYY HH:MM:SS;TYPE;JOB;KEY=VALUE KEY=VALUE" (OpenPBS's Administrator's Guide, "Accounting"). A record of type E is a job
+// that has ended. The file is read twice: the first time for jobs with several such records, and for whether any job has GPUs.
 #include <fmt/format.h>
 
 #include <functional>
@@ -50,7 +50,8 @@ std::optional<PbsRecord> pbs_record(std::string_view line) {
   }
 }
 
-/// "2:ncpus=8:ngpus=4+1:ngpus=1" asks for 2 x 4 + 1; "(n1:ngpus=4)+(n2:ngpus=4)" holds 8, as a piece without a number counts once.
+/// "2:ncpus=8:ngpus=4+1:ngpus=1" asks for 2 x 4 + 1; "(n1:ngpus=4)+(n2:ngpus=4)" holds 8, as a piece without a number counts
+/// once.
 double pbs_gpus(std::string_view pieces, std::string_view name) {
   double gpus = 0;
   for (std::string_view piece : fields_between(pieces, "+")) {
@@ -79,11 +80,10 @@ double pbs_hosts(std::string_view hosts) {
 /// The GPUs that a job was given, else those that it asked for; 0: none.
 double pbs_gpus(const PbsRecord& record) {
   const std::string_view given = record.value("exec_gpus");
-  const double counts[] = {pbs_gpus(record.value("exec_vnode"), "ngpus"),
-                           given.empty() ? 0 : static_cast<double>(fields_between(given, "+").size()),
-                           slurm_number(record.value("Resource_List.ngpus")).value_or(0),
-                           pbs_gpus(record.value("Resource_List.select"), "ngpus"),
-                           pbs_gpus(record.value("Resource_List.nodes"), "gpus")};
+  const double counts[] = {
+      pbs_gpus(record.value("exec_vnode"), "ngpus"), given.empty() ? 0 : static_cast<double>(fields_between(given, "+").size()),
+      slurm_number(record.value("Resource_List.ngpus")).value_or(0), pbs_gpus(record.value("Resource_List.select"), "ngpus"),
+      pbs_gpus(record.value("Resource_List.nodes"), "gpus")};
   for (const double gpus : counts)
     if (gpus > 0) return gpus;
   return 0;
@@ -137,7 +137,8 @@ class Pbs final : public TraceReader {
     std::vector<std::string> notes;
     if (counts_nodes_) notes.emplace_back("no record names GPUs (ngpus, gpus): a node counts as a device");
     if (others_ > 0) notes.push_back(fmt::format("{} records are of other types than E (ended); set aside", others_));
-    if (arrays_ > 0) notes.push_back(fmt::format("{} records are of whole job arrays, whose jobs have their own; set aside", arrays_));
+    if (arrays_ > 0)
+      notes.push_back(fmt::format("{} records are of whole job arrays, whose jobs have their own; set aside", arrays_));
     return notes;
   }
 
@@ -184,7 +185,8 @@ class Pbs final : public TraceReader {
     if (job.start_s < job.submit_s) row.refuse("start", "a date not before ctime", sim::shown(record.value("start")));
     if (job.duration_s == 0) {
       job.duration_s = 0.5;
-      row.repairs.push_back({"end", "above start: equal dates are less than 0.5 s, which is taken", std::string(record.value("end"))});
+      row.repairs.push_back(
+          {"end", "above start: equal dates are less than 0.5 s, which is taken", std::string(record.value("end"))});
     }
     read_size(row, record);
     row.recorded_gpu_s = end_s > job.start_s && is_given(job.gpus) ? job.gpus * (end_s - job.start_s) : 0;

@@ -16,9 +16,11 @@ std::string ended(const std::string& name, const std::string& keys) {
 TEST_CASE("pbs: the keys of a record, and records that are no jobs") {
   const Imported got = import_text(
       "pbs", "06/15/2024 09:00:00;Q;1.s;queue=gpu\n" +
-                 ended("1.s", "account=\"my lab\" exec_host=n1/0*8+n2/0*8 exec_vnode=(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4) "
-                              "Resource_List.mem=64gb Resource_List.ncpus=16 Resource_List.walltime=02:00:00 Exit_status=0") +
-                 ended("2[].s", "Resource_List.ngpus=1") + ended("2[7].s", "Resource_List.ngpus=1 Resource_List.walltime=60 Exit_status=271") +
+                 ended("1.s",
+                       "account=\"my lab\" exec_host=n1/0*8+n2/0*8 exec_vnode=(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4) "
+                       "Resource_List.mem=64gb Resource_List.ncpus=16 Resource_List.walltime=02:00:00 Exit_status=0") +
+                 ended("2[].s", "Resource_List.ngpus=1") +
+                 ended("2[7].s", "Resource_List.ngpus=1 Resource_List.walltime=60 Exit_status=271") +
                  ended("3.s", "Resource_List.ncpus=4") + "06/15/2024 12:34:56;E\n" +
                  "06/15/2024 12:34:56;E;4.s;ctime=1000 start=1600 end=1500 Resource_List.ngpus=1\n");
   // 64 GiB is 68719476736 bytes. The limit of 60 s is raised to the 3600 s that the job ran.
