@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -49,16 +50,39 @@ class Profiling::Profiler {
         belief_(belief),
         world_(world),
         repetition_(repetition),
-        runner_(scenario.cluster, scenario.costs, world.models(), {.name = "profiling", .place = &place_, .threads = &threads_}) {
+        runner_(scenario.cluster, scenario.costs, world.models(), {.name = "profiling", .place = &place_, .threads = &threads_}),
+        believed_(scenario.cluster, scenario.costs, belief.models(), {.name = "manual", .place = &place_, .threads = &threads_}) {
   }
 
-  /// Appends the shared runs of one profile in one pool, and returns what they cost.
-  double shared(const sim::Profile& profile, int pool, std::vector<policies::PastRun>& runs) {
+  /// What a run of any configuration of the grid and any number of epochs is believed to cost in the mean; 0: none fits.
+  double believed_run_usd(const sim::Profile& profile, int pool) {
+    const sim::Job job{.profile = &profile, .work = sim::Work::train, .epochs = 1, .pool = pool};
+    const std::vector<double> epochs = epoch_choices(belief_.profiles().of(profile));
+    const double mean_epochs = std::accumulate(epochs.begin(), epochs.end(), 0.0) / static_cast<double>(epochs.size());
+    double usd = 0, count = 0;
+    for (const sim::Configuration& c : grid_of(profile, pool)) {
+      const sim::StageRates& rates = believed_.stages().rates(job, c);
+      if (!rates.fits) continue;
+      const double epoch_s = rates.epoch.training_s + rates.epoch.evaluation_s;
+      usd += sim::usd_for(scenario_.cluster, scenario_.costs, c, start_s(c) + mean_epochs * epoch_s);
+      ++count;
+    }
+    return count > 0 ? usd / count : 0;
+  }
+
+  /// What the job is believed to cost under manual.
+  double believed_manual_usd(const sim::Job& job) {
+    const sim::Configuration manual = scenario_.manual.configuration(job, scenario_.cluster, scenario_.costs, belief_, believed_);
+    return believed_.run_until_it_fits(job, {.configuration = manual}).cost_usd;
+  }
+
+  /// Appends so many of the shared runs of one profile in one pool, and returns what they cost.
+  double shared(const sim::Profile& profile, int pool, int count, std::vector<policies::PastRun>& runs) {
     const std::vector<sim::Configuration> grid = grid_of(profile, pool);
     if (grid.empty()) return 0;
     const std::vector<double> epochs = epoch_choices(belief_.profiles().of(profile));
     double cost_usd = 0;
-    for (int i = 0; i < scenario_.history.runs; ++i) {
+    for (int i = 0; i < count; ++i) {
       const std::string name = fmt::format("profiling/{}/{}/{}", name_of(profile), instance(pool).name, i);
       sim::Random random(stream(name));
       const sim::Configuration& configuration = grid[random.below(grid.size())];
@@ -71,16 +95,19 @@ class Profiling::Profiler {
     std::vector<policies::PastRun> runs, too_large;
     double cost_usd = 0;
   };
-  /// As many runs of one profile in these pools as `probes` takes one after the other. A configuration measured again for as many
-  /// epochs would measure the same, so that none is.
-  Measured chosen(const sim::Profile& profile, const std::vector<int>& pools, const LearningPolicy& probes,
+  /// Runs of one profile in these pools, which `probes` takes one after the other until its money is spent. A configuration
+  /// measured again for as many epochs would measure the same, so that none is.
+  Measured chosen(const sim::Profile& profile, const std::vector<int>& pools, const Purse& purse, const LearningPolicy& probes,
                   const sim::Job& typical) {
     auto [pool, measurements] = probes_of(profile, pools);
     Measured done;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(scenario_.history.runs) * pools.size() && !pool.empty(); ++i) {
-      const std::uint64_t key = sim::stream_key(probes.seed, static_cast<std::uint64_t>(repetition_),
-                                                "probes " + probes.kind, fmt::format("{}/{}", name_of(profile), i));
-      const std::size_t next = probes.chooser->next({.pool = pool, .seen = done.runs, .typical = typical, .random_key = key});
+    const std::size_t most = static_cast<std::size_t>(purse.runs == 0 ? 0 : scenario_.history.runs) * pools.size();
+    const std::size_t budget = static_cast<std::size_t>(purse.runs) * pools.size();
+    for (std::size_t i = 0; i < most && done.cost_usd < purse.usd && !pool.empty(); ++i) {
+      const std::uint64_t key = sim::stream_key(probes.seed, static_cast<std::uint64_t>(repetition_), "probes " + probes.kind,
+                                                fmt::format("{}/{}", name_of(profile), i));
+      const std::size_t next =
+          probes.chooser->next({.pool = pool, .seen = done.runs, .typical = typical, .budget = budget, .random_key = key});
       sim::check(next < pool.size(), "a strategy probes what is not in the pool");
       sim::Random noise(stream(measurements[next].name));
       const std::size_t before = done.runs.size();
@@ -217,7 +244,7 @@ class Profiling::Profiler {
   const int repetition_;
   policies::DataParallel place_;
   policies::RecommendedThreads threads_;
-  sim::AloneRunner runner_;
+  sim::AloneRunner runner_, believed_;
 };
 
 /// The active measurements of one profile, made in the world.
@@ -329,17 +356,32 @@ Profiling::Profiling(const Scenario& scenario, const workloads::Belief& belief, 
 
 Profiling::~Profiling() = default;
 
+/// Too few runs to learn from are not worth their money.
+Profiling::Purse Profiling::purse_for(const sim::Job& job) {
+  constexpr int kFewest = 3;
+  const int most = scenario_.history.runs;
+  if (policy_.learning.budget == sim::kNever) return {.runs = most};
+  double of_each_usd = 0;
+  for (const int pool : pools_) of_each_usd += profiler_->believed_run_usd(*job.profile, pool);
+  const double usd = policy_.learning.budget * scenario_.profiling_reuse_jobs * profiler_->believed_manual_usd(job);
+  const double affordable = usd / of_each_usd;
+  if (affordable < std::min(most, kFewest)) return {.runs = 0};
+  return {.runs = affordable < most ? static_cast<int>(affordable) : most, .usd = usd};
+}
+
 void Profiling::make_runs(const sim::Job& job) {
   const auto [cost, is_first] = cost_of_.emplace(job.profile->index, 0.0);
   if (!is_first || !scenario_.history.own.empty()) return;
   is_stale_ = true;
-  if (policy_.chooser != nullptr && policy_.learning.probing == policies::Probing::own) {
-    Profiler::Measured measured = profiler_->chosen(*job.profile, pools_, policy_, job);
+  const bool own = policy_.chooser != nullptr && policy_.learning.probing == policies::Probing::own;
+  const Purse purse = own || scenario_.history.bought ? purse_for(job) : Purse{.runs = scenario_.history.runs};
+  if (own) {
+    Profiler::Measured measured = profiler_->chosen(*job.profile, pools_, purse, policy_, job);
     for (const auto& runs : {measured.runs, measured.too_large}) runs_.insert(runs_.end(), runs.begin(), runs.end());
     cost->second = measured.cost_usd;
     return;
   }
-  for (const int pool : pools_) cost->second += profiler_->shared(*job.profile, pool, runs_);
+  for (const int pool : pools_) cost->second += profiler_->shared(*job.profile, pool, purse.runs, runs_);
   if (!scenario_.history.bought) cost->second = 0;
 }
 

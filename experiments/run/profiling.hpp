@@ -24,8 +24,9 @@ struct LearningPolicy {
 
 /// Shared runs: `history.runs` of each (profile, instance) of the pools. Each trains a number of epochs from {1, 2, 4, ..., the
 /// model's} with a random configuration of the grid, drawn from the world's streams, so that all learners share it. Who chooses
-/// has as many runs of each profile in all, from the same configurations and numbers of epochs. Both stand for measurements made
-/// before the first job: no time passes. Active probes are made while jobs arrive and wait, and are known when they have ended.
+/// has as many runs of each profile in all, from the same configurations and numbers of epochs. Who has a budget makes fewer of
+/// either, or none. Both stand for measurements made before the first job: no time passes. Active probes are made while jobs
+/// arrive and wait, and are known when they have ended.
 class Profiling final : public policies::PastRuns {
  public:
   /// Everything must outlive it.
@@ -40,6 +41,12 @@ class Profiling final : public policies::PastRuns {
  private:
   class Profiler;
   struct Campaign;
+  /// What is there for the measurements of a profile.
+  struct Purse {
+    int runs = 0;              ///< of each instance, by what a run is believed to cost
+    double usd = sim::kNever;  ///< who chooses goes on until it is spent
+  };
+  Purse purse_for(const sim::Job& job);
   void make_runs(const sim::Job& job);
   Known actively(const sim::Job& job, double now_s);
 

@@ -20,7 +20,7 @@ using policies::RunTable;
 using policies::TableJob;
 
 struct Grid {
-  std::vector<double> fractions, floors, deadlines;
+  std::vector<double> fractions, floors, deadlines, reuses;
 };
 
 /// A pair of limits of the grid: indices into its lists.
@@ -74,14 +74,24 @@ Jobs all_jobs(const RunTable& table, const Grid& grid) {
   return jobs;
 }
 
-/// Choices of one repetition as text: one number a fraction, policy and job, -1 for none.
-std::string to_text(const std::vector<TablePolicy::Answer>& answers) {
+/// TableAnswers of one repetition as text, one after the other: what each task's past runs cost, then one number a job, -1 for
+/// none.
+std::string to_text(const RunTable& table, const std::vector<TablePolicy::Answer>& answers) {
   std::string text;
-  for (const TablePolicy::Answer& answer : answers)
+  for (const TablePolicy::Answer& answer : answers) {
+    for (std::size_t task = 0; task < table.tasks().size(); ++task)
+      text += fmt::format("{} ", money_of_runs_usd(table, answer.measured, task));
     for (const policies::TableChoice& choice : answer.choices)
       text += fmt::format("{} ", choice ? static_cast<std::int64_t>(*choice) : -1);
+  }
   return text;
 }
+
+/// Of one policy with one share of the past runs.
+struct TableAnswers {
+  TableChoices choices;
+  std::vector<std::vector<double>> past_runs_usd;  ///< of each repetition, each task's
+};
 
 class MeasuredRuns final : public Study {
  public:
@@ -96,10 +106,11 @@ class MeasuredRuns final : public Study {
     const std::vector<std::string> texts =
         map_processes(scenario.repetitions, processes_of(options), folder, work,
                       {.wanted = options.progress, .one_task = "repetition", .one_part = "repetition"});
-    const std::vector<TableChoices> choices = read_choices(texts, jobs.cells.size());
+    const std::vector<TableAnswers> answers = read_answers(texts, jobs.cells.size());
     StudyResult result;
-    result.tables.push_back(scores(scenario, jobs, choices));
-    result.tables.push_back(scores_by_limits(jobs, choices));
+    result.tables.push_back(scores(scenario, jobs, answers));
+    result.tables.push_back(scores_by_limits(jobs, answers));
+    result.tables.push_back(net_savings(scenario, jobs, answers));
     result.saving = {.table = "measured-runs", .column = "saving_percent"};
     const policies::TableOption& fixed = table_.options()[jobs.question.fixed_option];
     result.notes = {
@@ -118,29 +129,30 @@ class MeasuredRuns final : public Study {
         answers.push_back(policy.choose(
             question,
             {.fraction = fraction, .seed = scenario.seed, .policy_seed = scenario.policy_seed, .repetition = repetition}));
-    return to_text(answers);
+    return to_text(table_, answers);
   }
 
   /// By fraction, then policy.
-  std::vector<TableChoices> read_choices(const std::vector<std::string>& texts, std::size_t jobs) const {
-    std::vector<TableChoices> choices(grid_.fractions.size() * policies_.size());
+  std::vector<TableAnswers> read_answers(const std::vector<std::string>& texts, std::size_t jobs) const {
+    std::vector<TableAnswers> answers(grid_.fractions.size() * policies_.size());
     for (const std::string& text : texts) {
       std::istringstream in(text);
-      for (TableChoices& of_policy : choices) {
-        of_policy.emplace_back(jobs);
-        for (policies::TableChoice& choice : of_policy.back()) {
+      for (TableAnswers& of_policy : answers) {
+        std::vector<double>& usd = of_policy.past_runs_usd.emplace_back(table_.tasks().size());
+        for (double& of_task : usd) in >> of_task;
+        for (policies::TableChoice& choice : of_policy.choices.emplace_back(jobs)) {
           std::int64_t option = -1;
-          sim::check(static_cast<bool>(in >> option), "a repetition's choices came back incomplete");
+          sim::check(static_cast<bool>(in >> option), "a repetition's answers came back incomplete");
           if (option >= 0) choice = static_cast<std::size_t>(option);
         }
       }
     }
-    return choices;
+    return answers;
   }
 
   std::size_t place_of(std::size_t fraction, std::size_t policy) const { return fraction * policies_.size() + policy; }
 
-  report::Table scores(const Scenario& scenario, const Jobs& jobs, const std::vector<TableChoices>& choices) const {
+  report::Table scores(const Scenario& scenario, const Jobs& jobs, const std::vector<TableAnswers>& answers) const {
     report::Table table{.name = "measured-runs",
                         .title = fmt::format("Choices from {} measured options, by the share of them that are past runs",
                                              table_.options().size()),
@@ -158,13 +170,12 @@ class MeasuredRuns final : public Study {
                                     {"compared_with_manual_percent", "of jobs, %", "{:.0f}"}}};
     std::size_t baseline = 0;
     while (policies_[baseline].name() != scenario.baseline) ++baseline;
-    const std::vector<policies::TableChoice> always(jobs.cells.size(), jobs.question.fixed_option);
-    const TableChoices fixed(static_cast<std::size_t>(scenario.repetitions), always);
+    const TableChoices fixed = always_manual(scenario, jobs);
     for (std::size_t f = 0; f < grid_.fractions.size(); ++f) {
       for (std::size_t p = 0; p < policies_.size(); ++p) {
-        const TableChoices& own = choices[place_of(f, p)];
+        const TableChoices& own = answers[place_of(f, p)].choices;
         const ChoiceScore s = score(table_, jobs.question.jobs, own);
-        const ChoiceSaving on_baseline = saving(table_, jobs.question.jobs, own, choices[place_of(f, baseline)]);
+        const ChoiceSaving on_baseline = saving(table_, jobs.question.jobs, own, answers[place_of(f, baseline)].choices);
         const ChoiceSaving on_manual = saving(table_, jobs.question.jobs, own, fixed);
         table.rows.push_back({100 * grid_.fractions[f], policies_[p].name(), s.violated, s.none, s.regret_median, s.regret_p90,
                               on_baseline.percent.mean, on_baseline.percent.ci95_low, on_baseline.percent.ci95_high,
@@ -174,7 +185,38 @@ class MeasuredRuns final : public Study {
     return table;
   }
 
-  report::Table scores_by_limits(const Jobs& jobs, const std::vector<TableChoices>& choices) const {
+  static TableChoices always_manual(const Scenario& scenario, const Jobs& jobs) {
+    const std::vector<policies::TableChoice> always(jobs.cells.size(), jobs.question.fixed_option);
+    return TableChoices(static_cast<std::size_t>(scenario.repetitions), always);
+  }
+
+  /// What is left of the savings when the past runs are paid for.
+  report::Table net_savings(const Scenario& scenario, const Jobs& jobs, const std::vector<TableAnswers>& answers) const {
+    report::Table table{
+        .name = "measured-runs-net",
+        .title = "Saving on manual less the price of the past runs, by how many jobs share a task's",
+        .columns = {{"history_percent", "history, %", "{:g}"}, {"policy", "policy"}, {"past_runs_usd", "past runs, $ a task"}}};
+    for (const double reuse : grid_.reuses)
+      table.columns.push_back({fmt::format("net_saving_at_{:g}_percent", reuse), fmt::format("at {:g}, %", reuse), "{:.1f}"});
+    const TableChoices fixed = always_manual(scenario, jobs);
+    for (std::size_t f = 0; f < grid_.fractions.size(); ++f) {
+      for (std::size_t p = 0; p < policies_.size(); ++p) {
+        const TableAnswers& own = answers[place_of(f, p)];
+        double usd = 0;
+        for (const std::vector<double>& of_repetition : own.past_runs_usd)
+          for (const double of_task : of_repetition) usd += of_task;
+        usd /= static_cast<double>(own.past_runs_usd.size() * table_.tasks().size());
+        std::vector<report::Cell> row{100 * grid_.fractions[f], policies_[p].name(), usd};
+        for (const double reuse : grid_.reuses)
+          row.emplace_back(saving(table_, jobs.question.jobs, own.choices, fixed, {.usd = own.past_runs_usd, .reuse_jobs = reuse})
+                               .percent.mean);
+        table.rows.push_back(std::move(row));
+      }
+    }
+    return table;
+  }
+
+  report::Table scores_by_limits(const Jobs& jobs, const std::vector<TableAnswers>& answers) const {
     report::Table table{.name = "measured-runs-by-limits",
                         .columns = {{"history_percent", ""},
                                     {"policy", ""},
@@ -189,7 +231,7 @@ class MeasuredRuns final : public Study {
       for (std::size_t p = 0; p < policies_.size(); ++p)
         for (std::size_t floor = 0; floor < grid_.floors.size(); ++floor)
           for (std::size_t deadline = 0; deadline < grid_.deadlines.size(); ++deadline)
-            add_cell(jobs, choices[place_of(f, p)], {floor, deadline},
+            add_cell(jobs, answers[place_of(f, p)].choices, {floor, deadline},
                      {100 * grid_.fractions[f], policies_[p].name(), grid_.floors[floor], grid_.deadlines[deadline]}, table);
     return table;
   }
@@ -238,7 +280,8 @@ std::unique_ptr<StudyParameters> read_measured_runs(sim::ObjectReader& in, const
   const policies::RunTableSetup setup{.to_target = epochs == 2, .epochs_are_chosen = epochs == 1};
   Grid grid{.fractions = read_numbers(in, "fractions", {.low = 0, .high = 1, .low_excluded = true}, {0.2, 0.5, 1}, mistakes),
             .floors = read_numbers(in, "floors", sim::between(0, 1), {0.1, 0.3, 0.5, 0.7, 0.9}, mistakes),
-            .deadlines = read_numbers(in, "deadlines", sim::between(0, 1), {0.1, 0.3, 0.5, 0.7, 0.9}, mistakes)};
+            .deadlines = read_numbers(in, "deadlines", sim::between(0, 1), {0.1, 0.3, 0.5, 0.7, 0.9}, mistakes),
+            .reuses = read_numbers(in, "reuses", {.low = 1, .high = 1e12}, {50, 500, 5000}, mistakes)};
   if (setup.to_target) {
     if (in.has("floors")) in.child("floors")->refuse("no floors beside epochs to-target: a run's target is the floor", mistakes);
     grid.floors = {std::nan("")};

@@ -109,9 +109,11 @@ MeasuredCells TablePolicy::past_runs(const TableQuestion& question, const TableH
   const RunTable& table = *question.table;
   if (history.fraction >= 1) return shared_history(table, history);
   if (learning_.probing == Probing::active) return active_probes(question, history);
-  if (learning_.probing == Probing::own && entry_->make_probes != nullptr) return own_probes(question, history);
+  if (searches()) return own_probes(question, history);
   return shared_history(table, history);
 }
+
+bool TablePolicy::searches() const { return learning_.probing == Probing::own && entry_->make_probes != nullptr; }
 
 std::uint64_t TablePolicy::stream_key(const TableHistory& history, const std::string& entity) const {
   return sim::stream_key(spec_.policy_seed.value_or(history.policy_seed), static_cast<std::uint64_t>(history.repetition),
@@ -134,10 +136,11 @@ MeasuredCells TablePolicy::own_probes(const TableQuestion& question, const Table
   MeasuredCells measured(table);
   const auto chooser = entry_->make_probes(Parameters(entry_->parameters, spec_.configure.parameters));
   for (const TableJob& typical : question.typical) {
-    const ProbeBudget budget{.runs = share_of(history.fraction, table.options().size()),
-                             .typical = typical,
-                             .epochs = epochs_to_the_end(table, typical.task),
-                             .random_key = stream_key(history, fmt::format("{} probes of {}", spec_.configure.name, typical.task))};
+    const ProbeBudget budget{
+        .runs = share_of(history.fraction, table.options().size()),
+        .typical = typical,
+        .epochs = epochs_to_the_end(table, typical.task),
+        .random_key = stream_key(history, fmt::format("{} probes of {}", spec_.configure.name, typical.task))};
     probe_task(table, budget, *chooser, measured);
   }
   return measured;
@@ -161,7 +164,8 @@ TablePolicy::Answer TablePolicy::choose(const TableQuestion& question, const Tab
   TableLearner learner(*question.table, answer.measured, learned_->learner(), entry_->make_probes != nullptr);
   const LearnedChoice how{.measured = &answer.measured,
                           .trusts_measured = !is_the_thesis_as_it_was(spec_.configure),
-                          .freedom = freedom_of(learned_->frozen()),
+                          .only_measured = learned_->use().only_measured,
+                          .freedom = freedom_of(learned_->use().frozen),
                           .fixed_option = question.fixed_option};
   for (const TableJob& job : question.jobs) answer.choices.push_back(cheapest_learned(*question.table, job, learner, how));
   return answer;
@@ -205,7 +209,7 @@ ChoiceScore score(const RunTable& table, std::span<const TableJob> jobs, const T
 }
 
 ChoiceSaving saving(const RunTable& table, std::span<const TableJob> jobs, const TableChoices& choices,
-                    const TableChoices& reference) {
+                    const TableChoices& reference, const SharedRuns& past_runs) {
   std::vector<double> savings;
   double compared = 0;
   for (std::size_t r = 0; r < choices.size(); ++r) {
@@ -213,7 +217,7 @@ ChoiceSaving saving(const RunTable& table, std::span<const TableJob> jobs, const
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       const double own = kept_usd(table, jobs[j], choices[r][j]), other = kept_usd(table, jobs[j], reference[r][j]);
       if (std::isnan(own) || std::isnan(other)) continue;
-      usd += own;
+      usd += own + (past_runs.usd.empty() ? 0 : past_runs.usd[r][jobs[j].task] / past_runs.reuse_jobs);
       reference_usd += other;
       ++compared;
     }

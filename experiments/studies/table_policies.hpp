@@ -52,6 +52,7 @@ class TablePolicy {
   enum class Kind { oracle, median_feasible, random_feasible, manual, learned };
   policies::TableChoice by_rule(const TableQuestion& question, const TableHistory& history, std::size_t job) const;
   policies::MeasuredCells past_runs(const TableQuestion& question, const TableHistory& history) const;
+  bool searches() const;  ///< chooses what is measured as its publication has it, and recommends the best of that
   policies::MeasuredCells own_probes(const TableQuestion& question, const TableHistory& history) const;
   policies::MeasuredCells active_probes(const TableQuestion& question, const TableHistory& history) const;
   std::uint64_t stream_key(const TableHistory& history, const std::string& entity) const;
@@ -78,12 +79,19 @@ struct ChoiceScore {
 
 ChoiceScore score(const policies::RunTable& table, std::span<const policies::TableJob> jobs, const TableChoices& choices);
 
-/// 100 (1 - cost / reference's cost) of the jobs whose limits both keep, in each repetition; then the mean.
+/// What a strategy's past runs cost: of each repetition, each task's. `reuse_jobs` jobs share a task's.
+struct SharedRuns {
+  std::span<const std::vector<double>> usd = {};  ///< empty: nothing
+  double reuse_jobs = 1;
+};
+
+/// 100 (1 - cost / reference's cost) of the jobs whose limits both keep, in each repetition; then the mean. The policy's jobs
+/// pay their share of its past runs.
 struct ChoiceSaving {
   report::Estimate percent;
   double compared = 0;  ///< percent of the jobs
 };
 ChoiceSaving saving(const policies::RunTable& table, std::span<const policies::TableJob> jobs, const TableChoices& choices,
-                    const TableChoices& reference);
+                    const TableChoices& reference, const SharedRuns& past_runs = {});
 
 }  // namespace rehearse::scenarios

@@ -53,6 +53,14 @@ bool are_runs_of(const sim::Profile& profile, const RunHistory& history, const s
   return at == runs.size();
 }
 
+/// Has the configuration run?
+bool has_run(const sim::Cluster& cluster, const std::vector<PastRun>& runs, const sim::Configuration& c) {
+  const std::string& instance = sim::instance_of(cluster, c.groups.front().pool).name;
+  return std::ranges::any_of(runs, [&](const PastRun& run) {
+    return run.told == Told::run && run.instance == instance && run.workers == c.workers() && run.batch_size == c.batch_size();
+  });
+}
+
 }  // namespace
 
 FromHistory::Known& FromHistory::known(const ConfigureView& view) {
@@ -97,6 +105,7 @@ sim::Menu FromHistory::choose(const ConfigureView& view, const workloads::Belief
   choices.reserve(view.candidates.size());
   for (const sim::Configuration& c : view.candidates) {
     if (!allowed(view, c)) continue;
+    if (use_.only_measured && c != view.manual && !has_run(view.cluster, runs, c)) continue;
     choices.push_back({.configuration = c, .predicted = predictors_->predict(view.job, c, view.costs)});
     // Of the candidates manual's need not fit by the belief, and no run can have told; of the others runs may have.
     if (is_too_large(c) || (c == view.manual && !fits_memory(view.job, view.cluster, belief, c))) {
@@ -123,13 +132,6 @@ void FromHistory::explore(const ConfigureView& view, const std::vector<PastRun>&
     return std::isnan(c.predicted.ranked_cost_usd) ? c.predicted.cost_usd : c.predicted.ranked_cost_usd;
   };
   const sim::Choice best = menu.ranked.front();
-  const auto is_new = [&](const sim::Configuration& c) {
-    const sim::Pool& pool = view.cluster.pools[static_cast<std::size_t>(c.groups.front().pool)];
-    const std::string& instance = view.cluster.instances[static_cast<std::size_t>(pool.instance)].name;
-    return std::none_of(runs.begin(), runs.end(), [&](const PastRun& run) {
-      return run.told == Told::run && run.instance == instance && run.workers == c.workers() && run.batch_size == c.batch_size();
-    });
-  };
   const auto is_step = [](double one, double other) { return one == 2 * other || other == 2 * one; };
   for (auto choice = menu.ranked.begin(); choice != menu.ranked.end() && choice->predicted.feasible; ++choice) {
     const sim::Configuration &c = choice->configuration, &b = best.configuration;
@@ -137,7 +139,7 @@ void FromHistory::explore(const ConfigureView& view, const std::vector<PastRun>&
     if (c.groups.front().pool != b.groups.front().pool) continue;
     const bool near = (c.workers() == b.workers() && is_step(c.batch_size(), b.batch_size())) ||
                       (c.batch_size() == b.batch_size() && is_step(c.workers(), b.workers()));
-    if (!near || !is_new(c)) continue;
+    if (!near || has_run(view.cluster, runs, c)) continue;
     choice->predicted.note += choice->predicted.note.empty() ? "explores" : "; explores";
     std::rotate(menu.ranked.begin(), choice, choice + 1);
     return;

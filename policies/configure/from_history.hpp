@@ -66,8 +66,9 @@ enum class Frozen { nothing, batch, resources };
 
 struct HistoryUse {
   Frozen frozen = Frozen::nothing;
-  bool curves = false;     ///< all points of a run's curve count, not its end alone
-  double exploration = 0;  ///< a job may cost so large a share more for what it teaches; 0: none does
+  bool curves = false;         ///< all points of a run's curve count, not its end alone
+  bool only_measured = false;  ///< only configurations of which there is a run are chosen, and manual's
+  double exploration = 0;      ///< a job may cost so large a share more for what it teaches; 0: none does
 };
 
 class FromHistory final : public Configure {
@@ -76,7 +77,7 @@ class FromHistory final : public Configure {
       : learner_(std::move(learner)), use_(use) {}
   sim::Menu configure(const ConfigureView& view, const workloads::Belief& belief) override;
   const RunLearner& learner() const { return *learner_; }
-  Frozen frozen() const { return use_.frozen; }
+  const HistoryUse& use() const { return use_; }
 
  private:
   /// Of a profile: what the predictors have learnt from, and what was answered since to jobs that asked for different things.

@@ -93,6 +93,14 @@ RunTable::RunTable(const std::vector<PastRun>& runs, const RunTableSetup& setup)
     if (!gathered[cell].empty()) outcomes_[cell] = outcome_of(std::move(gathered[cell]), setup.to_target);
 }
 
+double money_of_runs_usd(const RunTable& table, const MeasuredCells& measured, std::size_t task) {
+  double usd = 0;
+  for (std::size_t option = 0; option < table.options().size(); ++option)
+    if (const TableOutcome* outcome = table.outcome(task, option); outcome != nullptr && measured.has(task, option))
+      usd += outcome->cost_usd * static_cast<double>(outcome->runs.size());
+  return usd;
+}
+
 std::vector<std::size_t> feasible_options(const RunTable& table, const TableJob& job) {
   std::vector<std::size_t> feasible;
   for (std::size_t option = 0; option < table.options().size(); ++option)
@@ -147,7 +155,7 @@ TableChoice cheapest_learned(const RunTable& table, const TableJob& job, TableLe
     if (how.trusts_measured && how.measured->has(job.task, option)) {
       feasible = keeps_limits(*outcome, job.limits);
       usd = outcome->cost_usd;
-    } else {
+    } else if (!how.only_measured) {
       const TableLearner::Guess guess = learner.guess(job.task, option);
       feasible = guess.time_s <= job.limits.deadline_s && guess.accuracy >= job.limits.target_accuracy;
       usd = outcome->price_usd_per_hour / 3600 * guess.paid_time_s;
@@ -182,7 +190,8 @@ void probe_task(const RunTable& table, const ProbeBudget& budget, ProbeChooser& 
   std::vector<PastRun> seen;
   sim::Random keys(budget.random_key);
   for (std::size_t probed = 0; probed < budget.runs && !pool.empty(); ++probed) {
-    const std::size_t chosen = chooser.next({.pool = pool, .seen = seen, .typical = typical, .random_key = keys.next()});
+    const std::size_t chosen =
+        chooser.next({.pool = pool, .seen = seen, .typical = typical, .budget = budget.runs, .random_key = keys.next()});
     const TableOutcome& outcome = *table.outcome(task, options[chosen]);
     seen.insert(seen.end(), outcome.runs.begin(), outcome.runs.end());
     measured.add(task, options[chosen]);

@@ -112,6 +112,9 @@ class MeasuredCells {
   std::vector<bool> cells_;
 };
 
+/// What the runs of the task that are known cost: of an option measured several times, all of them.
+double money_of_runs_usd(const RunTable& table, const MeasuredCells& measured, std::size_t task);
+
 // What a learner of past runs says of a table's options, when it has seen the runs of some of them.
 
 class TableLearner {
@@ -190,6 +193,7 @@ struct LearnedChoice {
   const MeasuredCells* measured = nullptr;
   /// A measured option's own outcome counts as it is; the learner is asked about the others alone.
   bool trusts_measured = true;
+  bool only_measured = false;  ///< nothing else is chosen
   TableFreedom freedom = TableFreedom::everything;
   std::size_t fixed_option = 0;  ///< for what is not free
 };

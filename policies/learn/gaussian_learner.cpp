@@ -18,8 +18,8 @@ namespace {
 
 std::array<double, 2> time_point(const PlannedRun& run) { return {std::log2(run.workers), std::log2(run.batch_size)}; }
 
-std::array<double, 2> accuracy_point(const PlannedRun& run, double epochs) {
-  return {std::log2(run.asynchronous ? run.workers : run.batch_size), std::log2(epochs)};
+std::array<double, 3> accuracy_point(const PlannedRun& run, double epochs) {
+  return {std::log2(run.asynchronous ? run.workers : run.batch_size), std::log2(epochs), run.asynchronous ? kApart : 0.0};
 }
 
 GaussianProcess time_process(std::span<const PastRun> runs, double noise_factor) {
@@ -33,7 +33,7 @@ GaussianProcess time_process(std::span<const PastRun> runs, double noise_factor)
 }
 
 GaussianProcess accuracy_process(std::span<const PastRun> runs, double noise_factor) {
-  GaussianSamples samples{.dimension = 2};
+  GaussianSamples samples{.dimension = 3};
   for (const PastRun& run : runs) {
     const auto x = accuracy_point(planned(run), run.epochs);
     samples.x.insert(samples.x.end(), x.begin(), x.end());

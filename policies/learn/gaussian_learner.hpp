@@ -80,6 +80,9 @@ class GaussianTimes final : public EpochTimes {
   GaussianProcess process_;
 };
 
+/// The distance of two runs of which one is asynchronous, all else being equal: that of two and a half doublings.
+inline constexpr double kApart = 2.5;
+
 /// Accuracy on log2 of (global batch, or workers when asynchronous; epochs, at most those of the longest past run).
 class GaussianAccuracies final : public Accuracies {
  public:

@@ -1,9 +1,13 @@
 #include "policies/learn/probe_choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "policies/learn/gaussian_learner.hpp"
 #include "sim/base/random.hpp"
@@ -40,25 +44,77 @@ double probability_of_limits(const sim::Job& job, const Foreseen& run) {
   return p;
 }
 
-/// The runs and what they could be, by instance, in the order of names.
+/// What is known of an instance before anything runs there.
+struct InstancePrice {
+  double usd_per_worker_s = sim::kNever;  ///< the least: what a run has besides its workers is not their price
+  double start_s = 0;
+};
+using InstancePrices = std::map<std::string, InstancePrice>;
+
+bool has_price(const PastRun& run) { return !std::isnan(run.price_usd_per_hour); }
+
+InstancePrices prices_of(const ProbeView& view) {
+  InstancePrices prices;
+  const auto note = [&](const std::string& instance, double usd_per_s, int workers) -> InstancePrice& {
+    InstancePrice& price = prices[instance];
+    price.usd_per_worker_s = std::min(price.usd_per_worker_s, usd_per_s / workers);
+    return price;
+  };
+  for (const Probe& probe : view.pool) note(probe.instance, probe.usd_per_s, probe.run.workers).start_s = probe.start_s;
+  for (const PastRun& run : view.seen)
+    if (has_price(run)) note(run.instance, run.price_usd_per_hour / 3600, run.workers);
+  return prices;
+}
+
+/// One process for all instances, so that what was seen of one says something of the others: log worker-seconds a sample on log2
+/// of workers, global batch and price of a worker.
+class SearchTimes {
+ public:
+  SearchTimes(std::span<const PastRun> seen, const InstancePrices& prices, double noise_factor) : prices_(prices) {
+    GaussianSamples samples{.dimension = 4};
+    for (const PastRun& run : seen) {
+      if (!prices_.contains(run.instance)) continue;  // all that could run there has been measured
+      const auto x = point(planned(run), run.instance);
+      samples.x.insert(samples.x.end(), x.begin(), x.end());
+      samples.y.push_back(std::log(run.time_s / run.epochs / run.samples * run.workers));
+    }
+    if (!samples.y.empty()) process_ = GaussianProcess::fit(samples, noise_factor);
+  }
+  bool knows_something() const { return process_.has_value(); }
+
+  /// Of the logarithm of an epoch's seconds.
+  Gaussian log_epoch_time(const PlannedRun& run, const std::string& instance) const {
+    Gaussian found = process_->at(point(run, instance));
+    found.mean += std::log(run.samples / run.workers);
+    return found;
+  }
+
+ private:
+  std::array<double, 4> point(const PlannedRun& run, const std::string& instance) const {
+    constexpr double kNothing = 1e-12;  // of devices that cost nothing
+    return {std::log2(run.workers), std::log2(run.batch_size), std::log2(kNothing + prices_.at(instance).usd_per_worker_s),
+            run.asynchronous ? kApart : 0.0};
+  }
+
+  const InstancePrices& prices_;
+  std::optional<GaussianProcess> process_;
+};
+
+/// The runs and what they could be.
 class Search {
  public:
-  Search(const ProbeView& view, bool curves, double noise_factor) : view_(view) {
-    std::map<std::string, std::vector<PastRun>> by_instance;
-    for (const PastRun& run : view.seen) by_instance[run.instance].push_back(run);
-    for (const auto& [instance, runs] : by_instance) times_.emplace(instance, GaussianTimes(runs, 0, noise_factor));
+  Search(const ProbeView& view, bool curves, double noise_factor)
+      : view_(view), prices_(prices_of(view)), times_(view.seen, prices_, noise_factor) {
     if (curves)
       accuracies_.emplace(points_of_curves(view.seen), 0, noise_factor);
     else
       accuracies_.emplace(view.seen, 0, noise_factor);
-    for (const Probe& probe : view.pool) money_of_[probe.instance] = {probe.usd_per_s / probe.run.workers, probe.start_s};
     for (const PastRun& run : view.seen) best_ = std::min(best_, kept_objective(run));
   }
 
   double merit(const Probe& probe) {
-    const auto known = times_.find(probe.instance);
-    if (known == times_.end()) return 0;
-    const Gaussian epoch = known->second.log_epoch_time(probe.run);
+    if (!times_.knows_something()) return 0;
+    const Gaussian epoch = times_.log_epoch_time(probe.run, probe.instance);
     const double seconds = std::exp(epoch.mean) * probe.epochs;
     // Start-up is certain: the logarithm of the sum spreads by the share of the rest.
     const Gaussian log_time{.mean = std::log(probe.start_s + seconds),
@@ -71,17 +127,12 @@ class Search {
   }
 
  private:
-  struct Money {
-    double usd_per_worker_s, start_s;
-  };
-
   /// The objective of a measured run; infinite when it broke a limit.
   double kept_objective(const PastRun& run) const {
-    const auto money = money_of_.find(run.instance);
-    const bool has_price = !std::isnan(run.price_usd_per_hour);
-    if (run.censored || (money == money_of_.end() && !has_price)) return sim::kNever;  // all others there have been measured
-    const double seconds = (money == money_of_.end() ? 0 : money->second.start_s) + run.time_s;
-    const double usd_per_s = has_price ? run.price_usd_per_hour / 3600 : money->second.usd_per_worker_s * run.workers;
+    const auto price = prices_.find(run.instance);
+    if (run.censored || price == prices_.end()) return sim::kNever;  // all others there have been measured
+    const double seconds = price->second.start_s + run.time_s;
+    const double usd_per_s = has_price(run) ? run.price_usd_per_hour / 3600 : price->second.usd_per_worker_s * run.workers;
     const Foreseen seen{.log_time = certain(std::log(seconds)),
                         .log_money = certain(std::log(seconds * usd_per_s)),
                         .accuracy = certain(run.accuracy)};
@@ -90,17 +141,17 @@ class Search {
 
   /// Kept: the same for every pool and, when synchronous, every number of workers.
   const Gaussian& accuracy(const Probe& probe) {
-    const auto key = std::make_pair(probe.run.asynchronous ? probe.run.workers : probe.run.batch_size, probe.epochs);
+    const std::tuple key{probe.run.asynchronous, probe.run.asynchronous ? probe.run.workers : probe.run.batch_size, probe.epochs};
     auto known = accuracy_of_.find(key);
     if (known == accuracy_of_.end()) known = accuracy_of_.emplace(key, accuracies_->distribution(probe.run, probe.epochs)).first;
     return known->second;
   }
 
   const ProbeView& view_;
-  std::map<std::string, GaussianTimes> times_;
+  const InstancePrices prices_;
+  const SearchTimes times_;
   std::optional<GaussianAccuracies> accuracies_;
-  std::map<std::string, Money> money_of_;
-  std::map<std::pair<double, double>, Gaussian> accuracy_of_;
+  std::map<std::tuple<bool, double, double>, Gaussian> accuracy_of_;
   double best_ = sim::kNever;
 };
 
@@ -123,17 +174,11 @@ std::size_t RandomProbes::next(const ProbeView& view) {
 }
 
 std::size_t BayesianProbes::next(const ProbeView& view) {
-  std::map<std::string, int> left;
-  for (const Probe& probe : view.pool) left[probe.instance] = initial_;
-  for (const PastRun& run : view.seen)
-    if (const auto found = left.find(run.instance); found != left.end()) --found->second;
-  for (const auto& [instance, wanted] : left) {
-    if (wanted <= 0) continue;
-    std::vector<std::size_t> there;
-    for (std::size_t i = 0; i < view.pool.size(); ++i)
-      if (view.pool[i].instance == instance) there.push_back(i);
-    return there[sim::Random(view.random_key).below(there.size())];
-  }
+  std::set<std::string_view> instances;
+  for (const Probe& probe : view.pool) instances.insert(probe.instance);
+  for (const PastRun& run : view.seen) instances.insert(run.instance);
+  const std::size_t random = std::clamp<std::size_t>(view.budget / 3, 1, initial_ * instances.size());
+  if (view.seen.size() < random) return sim::Random(view.random_key).below(view.pool.size());
   Search search(view, curves_, noise_factor_);
   std::size_t best = 0;
   double most = -1;

@@ -24,6 +24,7 @@ struct ProbeView {
   std::span<const Probe> pool;    ///< not measured yet; at least one
   std::span<const PastRun> seen;  ///< what the probes so far measured
   const sim::Job& typical;        ///< the first that arrived: its objective and its limits are what is searched for
+  std::size_t budget = 0;         ///< probes in all, those that were seen among them
   std::uint64_t random_key = 0;   ///< of this choice
 };
 
@@ -40,19 +41,19 @@ class RandomProbes final : public ProbeChooser {
   std::size_t next(const ProbeView& view) override;
 };
 
-/// Gaussian processes of epoch time (one an instance) and accuracy; the first `initial` probes of each instance are random, then
-/// the one of largest expected improvement of the objective x probability of keeping the limits: O. Alipourfard et al.,
-/// "CherryPick", NSDI 2017, section 3.4; P. Mendes et al., "TrimTuner", MASCOTS 2020, equation 2. Until a run has kept the
-/// limits, the probability alone (M. A. Gelbart et al., UAI 2014, section 3.2).
+/// Gaussian processes of epoch time (all instances together) and accuracy; the first probes are random, `initial` for each
+/// instance and at most a third of the budget, then the one of largest expected improvement of the objective x probability of
+/// keeping the limits: O. Alipourfard et al., "CherryPick", NSDI 2017, section 3.4; P. Mendes et al., "TrimTuner", MASCOTS 2020,
+/// equation 2. Until a run has kept the limits, the probability alone (M. A. Gelbart et al., UAI 2014, section 3.2).
 class BayesianProbes final : public ProbeChooser {
  public:
   /// `curves`: all evaluations of a run count, not its last alone.
-  explicit BayesianProbes(int initial, bool curves = false, double noise_factor = 1)
+  explicit BayesianProbes(std::size_t initial, bool curves = false, double noise_factor = 1)
       : initial_(initial), curves_(curves), noise_factor_(noise_factor) {}
   std::size_t next(const ProbeView& view) override;
 
  private:
-  int initial_;
+  std::size_t initial_;
   bool curves_;
   double noise_factor_;
 };

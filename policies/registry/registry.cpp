@@ -114,6 +114,17 @@ std::vector<ParameterDeclaration> with_learning(std::vector<ParameterDeclaration
   return own;
 }
 
+constexpr const char* kBudget = "budget";
+
+/// Of peers: who learns from runs that were made for the purpose buys as many as the jobs to come repay.
+ParameterDeclaration budget_parameter() {
+  return {.name = kBudget,
+          .fallback = 0.1,
+          .help = "share of the expected cost of all jobs to come that past runs may cost: so fewer are made, or none",
+          .low = 0,
+          .high = 1e9};
+}
+
 HistoryUse history_use(const Parameters& p, Frozen frozen = Frozen::nothing) {
   return {.frozen = frozen, .curves = p.flag("curves"), .exploration = p.number("exploration")};
 }
@@ -127,7 +138,7 @@ std::vector<ParameterDeclaration> isotonic_parameters() {
 }
 
 std::vector<ParameterDeclaration> guess_parameters() {
-  return {margin_parameter("quantile of the errors on held-out runs that is the safety margin")};
+  return {margin_parameter("quantile of the errors on held-out runs that is the safety margin"), budget_parameter()};
 }
 
 template <Frozen frozen>
@@ -277,22 +288,39 @@ ConfigureEntry random_runs_entry() {
   };
   ConfigureEntry entry = history_entry(
       "random-search",
-      "a peer: trains random configurations to the end and takes the best that it measured (Bergstra and Bengio 2012)", make, {});
+      "a peer: trains random configurations to the end and takes the best that it measured (Bergstra and Bengio 2012)", make,
+      {budget_parameter()});
   entry.make_probes = [](const Parameters&) -> std::unique_ptr<ProbeChooser> { return std::make_unique<RandomProbes>(); };
   return entry;
 }
 
 ConfigureEntry bayes_opt_entry() {
-  std::vector<ParameterDeclaration> parameters{margin_parameter("quantile of the posterior that limits are held against")};
-  parameters.push_back(
-      {.name = "initial", .fallback = 3.0, .help = "random probes of each instance", .low = 1, .high = 1e5, .whole = true});
+  std::vector<ParameterDeclaration> parameters{margin_parameter("quantile of the posterior that limits are held against"),
+                                               budget_parameter()};
+  parameters.push_back({.name = "initial",
+                        .fallback = 3.0,
+                        .help = "random probes for each instance, at most a third of all",
+                        .low = 1,
+                        .high = 1e5,
+                        .whole = true});
   parameters.push_back(prior_factor_parameter());
+  parameters.push_back({.name = "recommends",
+                        .fallback = std::string("measured"),
+                        .help = "what it chooses from: configurations that were measured, or all, as they are predicted",
+                        .choices = {"measured", "predicted"}});
+  const auto make = [](const Parameters& p) -> std::unique_ptr<Configure> {
+    HistoryUse use = history_use(p);
+    use.only_measured = p.text("recommends") == "measured";
+    return std::make_unique<FromHistory>(std::make_unique<GaussianLearner>(p.number("margin_quantile"), p.number(kPriorFactor)),
+                                         use);
+  };
   ConfigureEntry entry = history_entry(
       "bayes-opt",
-      "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)",
-      make_believing<GaussianLearner>, std::move(parameters));
+      "a peer: Gaussian processes, probes of largest expected improvement (CherryPick, NSDI 2017; TrimTuner, MASCOTS 2020)", make,
+      std::move(parameters));
   entry.make_probes = [](const Parameters& p) -> std::unique_ptr<ProbeChooser> {
-    return std::make_unique<BayesianProbes>(static_cast<int>(p.number("initial")), p.flag("curves"), p.number(kPriorFactor));
+    return std::make_unique<BayesianProbes>(static_cast<std::size_t>(p.number("initial")), p.flag("curves"),
+                                            p.number(kPriorFactor));
   };
   return entry;
 }
@@ -500,6 +528,7 @@ Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, Pa
                                                                                   : Probing::own;
     learning.jobs = p.flag("learn_from_jobs");
   }
+  if (declares(kBudget)) learning.budget = p.number(kBudget);
   if (declares("probability")) {
     learning.envelope = envelope_of(p);
     learning.margins = margins_of(p);

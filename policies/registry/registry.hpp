@@ -97,6 +97,9 @@ enum class Probing : std::uint8_t {
 struct Learning {
   Probing probing = Probing::own;
   bool jobs = false;  ///< jobs that have ended join them
+  /// Of what the jobs to come are expected to cost, the share that runs may cost which are made for the purpose. Infinite: they
+  /// are as many as the scenario says.
+  double budget = sim::kNever;
   EnvelopeOptions envelope;
   EnvelopeMargins margins;
   double spread_factor = 1;  ///< is in both of them already

@@ -100,7 +100,7 @@ def measured_runs(draw, scenario):
     for key in [key for key in scenario if key not in ("name", "seed", "repetitions")]:
         scenario.pop(key)
     scenario["policies"] = rng.sample(["manual", {"name": "static-isotonic", "learner": "thesis"}, "nearest-run", "oracle", "random-feasible"], 2)
-    scenario["study"] = {"name": "measured-runs", "table": table, "fractions": [0.5], "floors": [0.3], "deadlines": [0.7], "epochs": rng.choice(["same-end", "choice"])}
+    scenario["study"] = {"name": "measured-runs", "table": table, "fractions": [0.5], "floors": [0.3], "deadlines": [0.7], "reuses": [1, 100], "epochs": rng.choice(["same-end", "choice"])}
     if to_target:
         scenario["study"].pop("floors")
         scenario["study"]["epochs"] = "to-target"

@@ -66,8 +66,9 @@ TEST_CASE("two rows of one kind draw the same numbers; another policy_seed draws
     "jobs": [ { "model": "resnet18", "epochs": 3 }, { "model": "resnet34", "epochs": 2 } ],
     "policies": [ "manual", "random-feasible", { "name": "again", "configure": "random-feasible" },
                   { "name": "other", "configure": "random-feasible", "policy_seed": 2 },
-                  "bayes-opt", { "name": "bayes-again", "configure": "bayes-opt" },
-                  { "name": "bayes-other", "configure": "bayes-opt", "policy_seed": 2 } ] })";
+                  { "name": "bayes", "configure": { "name": "bayes-opt", "budget": 1e9 } },
+                  { "name": "bayes-again", "configure": { "name": "bayes-opt", "budget": 1e9 } },
+                  { "name": "bayes-other", "configure": { "name": "bayes-opt", "budget": 1e9 }, "policy_seed": 2 } ] })";
   const auto scenario = scenarios::load_scenario(folder.write("luck.json", text), {});
   const report::Summary summary = scenarios::run_scenario(*scenario, {.out = folder.path() + "/out", .processes = 2});
   const auto cost_usd = [&](std::size_t row) {

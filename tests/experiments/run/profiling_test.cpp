@@ -109,6 +109,48 @@ TEST_CASE("who chooses gets as many runs, each once, and pays what they cost") {
   CHECK(other.keys != chooser.keys);
 }
 
+// With 4 runs of each of two instances wanted and at least 3 worth having, a budget buys 0, 6 or 8 of them.
+TEST_CASE("who has a budget buys fewer shared runs, or none, and the same ones") {
+  Made made;
+  made.scenario->profiling_reuse_jobs = 1000;
+  const std::vector<policies::PastRun> all = made.profiled(nullptr).history.runs();
+  std::set<std::size_t> counts;
+  std::size_t most = 0;
+  for (double budget = 1e-6; budget < 1e6; budget *= 1.15) {
+    const Made::Profiled bought = made.profiled(nullptr, "p", {.budget = budget});
+    const std::size_t count = bought.history.runs().size();
+    CHECK((count > 0) == (bought.cost_usd[0] > 0));
+    CHECK(count >= most);
+    most = count;
+    counts.insert(count);
+    for (const policies::PastRun& run : bought.history.runs()) CHECK(std::ranges::find(all, run) != all.end());
+  }
+  CHECK(counts == std::set<std::size_t>{0, 6, 8});
+  made.scenario->history.bought = false;  // nothing has to repay itself
+  CHECK(made.profiled(nullptr, "p", {.budget = 1e-6}).history.runs().size() == 8);
+}
+
+// What it chooses is cheaper than a run of any kind, so that the same money buys more than the three of each instance.
+TEST_CASE("who chooses measures until the budget is spent") {
+  Made made;
+  made.scenario->profiling_reuse_jobs = 1000;
+  made.scenario->history.runs = 40;
+  std::size_t most = 0;
+  std::set<std::size_t> counts;
+  for (double budget = 1e-3; budget < 1e3; budget *= 1.15) {
+    LastOfAll chooser;
+    const Made::Profiled own = made.profiled(&chooser, "p", {.budget = budget});
+    const std::size_t count = own.history.runs().size();
+    CHECK(count == chooser.taken.size());
+    CHECK(count >= most);
+    CHECK((count == 0 || count > 6));
+    most = count;
+    counts.insert(count);
+  }
+  CHECK(most == 80);
+  CHECK(counts.size() > 3);
+}
+
 TEST_CASE("profiling pays for whole nodes where jobs do") {
   Made made;
   made.scenario->history.noise = 0;

@@ -20,7 +20,7 @@ toy,toys,vm,8,8,1000,4,4000,0.85,1,9
 )";
 
 const std::string kScenario = R"({ "repetitions": 6, "seed": 5, "baseline": "median-feasible",
-  "study": { "name": "measured-runs", "table": "t.csv", "fractions": [0.4, 1], "floors": [0, 0.5], "deadlines": [0.5, 1] },
+  "study": { "name": "measured-runs", "table": "t.csv", "fractions": [0.4, 1], "floors": [0, 0.5], "deadlines": [0.5, 1], "reuses": [50, 5000] },
   "policies": [ "oracle", "static-isotonic-shared", "manual", "median-feasible", "random-feasible", "random-search", "bayes-opt",
     "static-isotonic", { "name": "isotonic on active runs", "configure": { "name": "static-isotonic-shared", "probing": "active" } },
     { "name": "bayes-opt on shared runs", "configure": { "name": "bayes-opt", "probing": "random" } },
@@ -63,7 +63,7 @@ std::string text_of(const std::string& path) {
 TEST_CASE("a table of five runs: the oracle, the median choice and the best fixed one") {
   const TemporaryFolder folder;
   const report::StudySummary summary = summary_of(folder, kScenario, "out", 2);
-  REQUIRE(summary.tables.size() == 2);
+  REQUIRE(summary.tables.size() == 3);
   const report::Table& table = summary.tables.front();
   CHECK(table.rows.size() == 22);
   for (const double history : {40.0, 100.0}) {
@@ -86,7 +86,7 @@ TEST_CASE("a table of five runs: the oracle, the median choice and the best fixe
   CHECK(summary.notes.back() ==
         "manual: the one option that keeps the limits of the most jobs, known in hindsight: 2 x vm, batch 8 a worker, "
         "synchronous.");
-  CHECK(summary.tables.back().rows.size() == 88);  // 2 fractions x 11 policies x 4 pairs of limits
+  CHECK(summary.tables[1].rows.size() == 88);  // 2 fractions x 11 policies x 4 pairs of limits
   CHECK(summary.inputs.front().rows == 5);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("the same bytes with any number of processes, and a policy changes no 
   const TemporaryFolder folder;
   summary_of(folder, kScenario, "one", 1);
   summary_of(folder, kScenario, "four", 4);
-  for (const char* file : {"/measured-runs.csv", "/measured-runs-by-limits.csv", "/summary.json"}) {
+  for (const char* file : {"/measured-runs.csv", "/measured-runs-by-limits.csv", "/measured-runs-net.csv", "/summary.json"}) {
     CHECK_FALSE(text_of(folder.path() + "/one" + file).empty());
     CHECK(text_of(folder.path() + "/one" + file) == text_of(folder.path() + "/four" + file));
   }
@@ -107,6 +107,33 @@ TEST_CASE("the same bytes with any number of processes, and a policy changes no 
       const double a = number(all, 40, policy, column), b = number(fewer, 40, policy, column);
       CHECK((a == b || (a != a && b != b)));
     }
+}
+
+// All five runs: $1 + $1.1111 + $1.3333 + $2.25 + $10 = $15.694. The four jobs cost $4.2222, under manual $4.4444. With 50 jobs
+// to share the runs four pay $1.2556: 100 (1 - 5.4778/4.4444) = -23.25 %; with 5,000 $0.012556: 4.717 %.
+TEST_CASE("savings less the price of the past runs") {
+  const TemporaryFolder folder;
+  const report::Table net = summary_of(folder, kScenario, "net", 2).tables.back();
+  CHECK(net.name == "measured-runs-net");
+  for (const char* policy : {"static-isotonic", "bayes-opt", "random-search"}) {
+    CHECK(number(net, 100, policy, "past_runs_usd") == Approx(15.694444));
+    CHECK(number(net, 100, policy, "net_saving_at_50_percent") == Approx(-23.25));
+    CHECK(number(net, 100, policy, "net_saving_at_5000_percent") == Approx(4.7174999));
+    CHECK(number(net, 40, policy, "past_runs_usd") < 15);
+  }
+  CHECK(number(net, 40, "oracle", "past_runs_usd") == 0);
+  CHECK(number(net, 40, "oracle", "net_saving_at_50_percent") == Approx(5));
+}
+
+// Two of five runs, some of them bought at the wrong place: then it chooses nothing.
+TEST_CASE("bayes-opt recommends only what it measured, unless it is told to predict") {
+  const TemporaryFolder folder;
+  const report::Table table = summary_of(folder, kScenario, "measured", 2).tables.front();
+  CHECK(number(table, 40, "bayes-opt", "violation_percent") == 0);
+  CHECK(number(table, 40, "bayes-opt", "none_found_percent") > 0);
+  CHECK(complaints(folder, with(kScenario, R"({ "name": "bayes-opt", "probing": "random" })",
+                                R"({ "name": "bayes-opt", "recommends": "all" })"))
+            .find(R"(one of "measured", "predicted")") != std::string::npos);
 }
 
 TEST_CASE("mistakes in a study of measured runs") {

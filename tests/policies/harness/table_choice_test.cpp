@@ -100,6 +100,15 @@ TEST_CASE("runs of the same option for the same task are averaged") {
   CHECK(outcome.runs.size() == 2);
 }
 
+// kTwo and kEight of one task: $2/3600 x 2000 s + $9/3600 x 900 s = $3.3611. Two runs of one option are paid for both: $0.2778.
+TEST_CASE("what past runs cost") {
+  const RunTable table = five_options();
+  CHECK(money_of_runs_usd(table, measured(table, {kTwo, kEight}), 0) == Approx(12100.0 / 3600));
+  CHECK(money_of_runs_usd(table, measured(table, {}), 0) == 0);
+  const RunTable twice({run({1, 8, 100, 0.5, 1}), run({1, 8, 300, 0.7, 3, true})}, {});
+  CHECK(money_of_runs_usd(twice, measured(twice, {0}), 0) == Approx(1000.0 / 3600));
+}
+
 TEST_CASE("what makes a task, what makes an option") {
   std::vector<PastRun> runs(7, run({2, 16, 100, 0.5, 1}));
   runs[1].samples = 2000;
@@ -159,6 +168,9 @@ TEST_CASE("a choice from two past runs: measured ones as measured, others by the
   CHECK(isotonic_choice(table, {kOne, kFour}, {0, {0.81, 2400}}) == TableChoice(kCut));
   CHECK(isotonic_choice(table, {kOne, kFour}, {0, {0.91, 3600}}) == std::nullopt);
   CHECK(isotonic_choice(table, {kOne, kFour}, {0, {0.81, 3600}}) == TableChoice(kOne));
+  // kTwo would be cheaper, but was not measured.
+  CHECK(isotonic_choice(table, {kOne, kFour}, {0, {0.75, 2400}}, {.only_measured = true}) == TableChoice(kFour));
+  CHECK(isotonic_choice(table, {kOne, kFour}, {0, {0.81, 2400}}, {.only_measured = true}) == std::nullopt);
   const IsotonicLearner isotonic({.margin_quantile = 0});
   const MeasuredCells cells = measured(table, {kOne, kFour});
   TableLearner learner(table, cells, isotonic, false);

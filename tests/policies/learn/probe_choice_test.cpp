@@ -55,8 +55,11 @@ double best_after(ProbeChooser& chooser, const sim::Job& job, int probes, std::u
   std::vector<PastRun> seen;
   double best = sim::kNever;
   for (int i = 0; i < probes; ++i) {
-    const std::size_t next =
-        chooser.next({.pool = pool, .seen = seen, .typical = job, .random_key = key + static_cast<std::uint64_t>(i)});
+    const std::size_t next = chooser.next({.pool = pool,
+                                           .seen = seen,
+                                           .typical = job,
+                                           .budget = static_cast<std::size_t>(probes),
+                                           .random_key = key + static_cast<std::uint64_t>(i)});
     REQUIRE(next < pool.size());
     seen.push_back(measured(pool[next]));
     if (keeps(job, pool[next])) best = std::min(best, usd(pool[next]));
@@ -81,14 +84,24 @@ TEST_CASE("random probes train any configuration to the end") {
   CHECK(configurations.size() == 20);
 }
 
-TEST_CASE("Bayesian probes start at random on each instance") {
-  std::vector<Probe> pool{probe(1, 32, 1), probe(2, 32, 1), probe(1, 32, 1, "dear"), probe(2, 32, 1, "dear")};
-  BayesianProbes chooser(1);
-  const auto next = [&](const std::vector<PastRun>& seen) {
-    return chooser.next({.pool = pool, .seen = seen, .typical = kLimited, .random_key = 1});
+// Two instances, two random probes for each: 4, and of a budget of 9 at most a third, 3.
+TEST_CASE("Bayesian probes start at random") {
+  std::vector<Probe> pool = grid();
+  for (const Probe& p : grid()) pool.push_back(probe(p.run.workers, p.run.batch_size, p.epochs, "dear"));
+  BayesianProbes chooser(2);
+  const auto choices = [&](std::size_t seen, std::size_t budget) {
+    std::vector<PastRun> runs;
+    for (std::size_t i = 0; i < seen; ++i) runs.push_back(measured(pool[i * 37]));
+    std::set<std::size_t> found;
+    for (std::uint64_t key = 0; key < 5; ++key)
+      found.insert(chooser.next({.pool = pool, .seen = runs, .typical = kLimited, .budget = budget, .random_key = key}));
+    return found.size();
   };
-  CHECK(pool[next({})].instance == "dear");  // the first by name
-  CHECK(pool[next({measured(pool[2])})].instance == "i");
+  CHECK(choices(0, 60) > 1);
+  CHECK(choices(3, 60) > 1);
+  CHECK(choices(4, 60) == 1);
+  CHECK(choices(2, 9) > 1);
+  CHECK(choices(3, 9) == 1);
 }
 
 TEST_CASE("the next probe has the largest expected improvement x probability of keeping the limits") {

@@ -187,6 +187,34 @@ TEST_CASE("every strategy answers a menu of the grid, with predictions", "[bundl
   }
 }
 
+TEST_CASE("bayes-opt takes manual's choice or one that was measured", "[bundle]") {
+  Bundled bundled(small());
+  std::vector<PastRun> runs;
+  for (const int workers : {1, 2, 4})
+    runs.push_back({.model = "resnet18",
+                    .dataset = "cifar10",
+                    .instance = "node of fast",
+                    .workers = workers,
+                    .batch_size = 128,
+                    .samples = 50'000,
+                    .epochs = 20,
+                    .time_s = 400.0 / workers,
+                    .accuracy = 0.85});
+  bundled.history = RunHistory(runs);
+  const auto ranked = [&](const std::string& recommends) {
+    const PolicySpec spec{.name = "p", .configure = {"bayes-opt", {{"recommends", recommends}}}};
+    return Bundle(spec, bundled.inputs()).configure(job(), 0).ranked;
+  };
+  const sim::Configuration manual = bundled.menu("manual", job()).ranked.front().configuration;
+  CHECK(ranked("measured").size() <= 4);
+  CHECK(ranked("predicted").size() > 4);
+  for (const sim::Choice& choice : ranked("measured")) {
+    const sim::Configuration& c = choice.configuration;
+    const bool was_measured = c.batch_size() == 128 && (c.workers() == 1 || c.workers() == 2 || c.workers() == 4);
+    CHECK((c == manual || was_measured));
+  }
+}
+
 TEST_CASE("the manual reference is the manual choice alone in the world", "[bundle]") {
   Bundled bundled(small(), {});
   const PolicySpec spec{.name = "oracle", .configure = {"oracle", {}}};
