@@ -18,6 +18,7 @@
 #include "policies/staged/staged_yardsticks.hpp"
 #include "policies/threads/planner.hpp"
 #include "policies/threads/recommended.hpp"
+#include "policies/threads/regression.hpp"
 
 namespace rehearse::policies {
 
@@ -42,29 +43,63 @@ ParameterDeclaration probing_noise() {
           .high = 1};
 }
 
-std::vector<ParameterDeclaration> hill_climbing_parameters() {
+/// What every planner of strategies has, behind its own.
+std::vector<ParameterDeclaration> strategy_parameters(std::vector<ParameterDeclaration> own) {
   const auto flag = [](const char* name, bool on, const char* help) {
     return ParameterDeclaration{.name = name, .fallback = on, .help = help};
   };
-  return {
-      {.name = "stride", .fallback = 4.0, .help = "between numbers of threads, at the end", .low = 1, .high = 64, .whole = true},
-      flag("own_counts", true, "S1: the quickest number for each operation"),
-      flag("type_counts", true, "S2: one number for all operations of a type; goes before S1"),
-      flag("co_run", true, "S3: ready operations on idle cores"),
-      flag("spare_threads", true, "S4: ready operations on further hardware threads"),
-      flag("only_if_quicker", true, "of uniform settings and all combinations of the strategies the one with the quickest steps"),
-      probing_noise()};
+  for (ParameterDeclaration& parameter :
+       std::vector{flag("own_counts", true, "S1: the quickest number for each operation"),
+                   flag("type_counts", true, "S2: one number for all operations of a type; goes before S1"),
+                   flag("co_run", true, "S3: ready operations on idle cores"),
+                   flag("spare_threads", true, "S4: ready operations on further hardware threads"),
+                   flag("only_if_quicker", true,
+                        "of uniform settings and all combinations of the strategies the one with the quickest steps"),
+                   probing_noise()})
+    own.push_back(std::move(parameter));
+  return own;
 }
 
-std::unique_ptr<sim::Threads> make_hill_climbing(const Parameters& p, std::uint64_t key) {
+std::unique_ptr<sim::Threads> make_strategy_threads(const Parameters& p, std::unique_ptr<CurveEstimator> estimator,
+                                                    const BenchNoise& noise) {
   const ThreadStrategies strategies{.own_counts = p.flag("own_counts"),
                                     .type_counts = p.flag("type_counts"),
                                     .co_run = p.flag("co_run"),
                                     .spare_threads = p.flag("spare_threads")};
   const auto use = p.flag("only_if_quicker") ? StrategyPlanner::Use::or_uniform : StrategyPlanner::Use::as_given;
-  auto planner =
-      std::make_unique<StrategyPlanner>(std::make_unique<HillClimbing>(static_cast<int>(p.number("stride"))), strategies, use);
-  return std::make_unique<PlannedThreads>(std::move(planner), BenchNoise{.deviation = p.number("noise"), .key = key});
+  return std::make_unique<PlannedThreads>(std::make_unique<StrategyPlanner>(std::move(estimator), strategies, use), noise);
+}
+
+std::vector<ParameterDeclaration> hill_climbing_parameters() {
+  return strategy_parameters({{.name = "stride",
+                               .fallback = 4.0,
+                               .help = "between numbers of threads, at the end",
+                               .low = 1,
+                               .high = 64,
+                               .whole = true}});
+}
+
+std::unique_ptr<sim::Threads> make_hill_climbing(const Parameters& p, std::uint64_t key) {
+  return make_strategy_threads(p, std::make_unique<HillClimbing>(static_cast<int>(p.number("stride"))),
+                               {.deviation = p.number("noise"), .key = key});
+}
+
+std::vector<ParameterDeclaration> regression_parameters() {
+  return strategy_parameters({{.name = "counter_noise",
+                               .fallback = 0.47,
+                               .help = "likewise of cache counters, which take turns on few registers",
+                               .low = 0,
+                               .high = 1},
+                              {.name = "reuse_jobs",
+                               .fallback = 50.0,
+                               .help = "jobs that share the profiling of other networks on a CPU",
+                               .low = 1,
+                               .high = 1e12}});
+}
+
+std::unique_ptr<sim::Threads> make_thread_regression(const Parameters& p, std::uint64_t key) {
+  const BenchNoise noise{.deviation = p.number("noise"), .counter_deviation = p.number("counter_noise"), .key = key};
+  return make_strategy_threads(p, std::make_unique<ZooRegression>(noise, p.number("reuse_jobs")), noise);
 }
 
 std::unique_ptr<sim::Threads> make_manual_best_threads(const Parameters& p, std::uint64_t key) {
@@ -557,6 +592,10 @@ const std::vector<ThreadsEntry>& threads_strategies() {
       threads_entry("hill-climbing",
                     "threads of each operation by hill climbing, and what runs beside what (Liu et al., IPDPS 2019)",
                     make_hill_climbing, hill_climbing_parameters()),
+      threads_entry(
+          "regression",
+          "likewise from hardware counters of three profiling steps, learned on other networks (Liu et al., section III)",
+          make_thread_regression, regression_parameters()),
   };
   return entries;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,9 @@ class StepBench {
   StepBench(const workloads::CpuStepModel& model, const sim::Device& cpu, double batch, BenchNoise noise)
       : model_(model), cpu_(cpu), batch_(batch), noise_(noise), random_(noise.key) {}
 
+  /// The network's.
+  const std::string& name() const { return model_.name; }
+  const sim::Device& cpu() const { return cpu_; }
   const sim::CpuMachine& machine() const { return model_.machine; }
   const sim::CpuGraph& graph() const { return model_.graph; }
   const workloads::OpClasses& classes() const { return model_.classes; }
@@ -35,6 +39,9 @@ class StepBench {
   std::vector<workloads::CpuCounters> probe_counters(int threads);
   /// So many profiling steps with this plan: the mean of their measured seconds.
   double step_s(const sim::CpuPlan& plan, int steps = 1);
+
+  /// What was profiled elsewhere, and is this job's to pay.
+  void charge_share(double seconds) { profiled_s_ += seconds; }
 
   int steps() const { return steps_; }
   double profiled_s() const { return profiled_s_; }

@@ -213,7 +213,10 @@ sim::ThreadPlan PlannedThreads::plan(const sim::OpGraph& graph, const sim::Devic
 sim::ThreadPlan PlannedThreads::made(const sim::OpGraph& graph, const sim::Device& cpu, double batch) const {
   const workloads::CpuStepModel model = workloads::cpu_step_model(graph, cpu, batch);
   const std::string entity = fmt::format("{}/{}/{}", graph.name, cpu.name, batch);
-  StepBench bench(model, cpu, batch, {.deviation = noise_.deviation, .key = sim::stream_key(noise_.key, 0, "threads", entity)});
+  StepBench bench(model, cpu, batch,
+                  {.deviation = noise_.deviation,
+                   .counter_deviation = noise_.counter_deviation,
+                   .key = sim::stream_key(noise_.key, 0, "threads", entity)});
   sim::CpuPlan plan = planner_->plan(bench);
   sim::ThreadPlan answer = RecommendedThreads().plan(graph, cpu, batch);
   answer.profiling_steps = bench.profiled_s() / workloads::recommended_step_s(model);

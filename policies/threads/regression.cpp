@@ -1,11 +1,14 @@
 #include "policies/threads/regression.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "sim/base/errors.hpp"
 #include "sim/base/linear_algebra.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 namespace rehearse::policies {
 
@@ -125,9 +128,9 @@ std::vector<std::vector<double>> profiled_features(StepBench& bench) {
 
 }  // namespace
 
-void CurveExamples::add(StepBench& bench, int model) {
+void CurveExamples::add(StepBench& bench, int model, const CurveEstimator& measured) {
   for (std::vector<double>& one : profiled_features(bench)) features.push_back(std::move(one));
-  const sim::CpuBelief curves = ExhaustiveProbes().estimate(bench);
+  const sim::CpuBelief curves = measured.estimate(bench);
   for (int c = 0; c < bench.class_count(); ++c) {
     const auto first = curves.alone_s.begin() + static_cast<std::ptrdiff_t>(c) * curves.cores;
     time_s.emplace_back(first, first + curves.cores);
@@ -169,6 +172,64 @@ sim::CpuBelief CounterRegression::estimate(StepBench& bench) const {
     alone_s.insert(alone_s.end(), curve.begin(), curve.end());
   }
   return sim::CpuBelief::of(bench.machine().cores, std::move(alone_s));
+}
+
+namespace {
+
+constexpr int kMostSamples = 64;  // of a network that is profiled for others
+
+/// A profiling step for each number of threads that a regression predicts.
+class KnotProbes final : public CurveEstimator {
+ public:
+  sim::CpuBelief estimate(StepBench& bench) const override {
+    const auto classes = static_cast<std::size_t>(bench.class_count());
+    std::vector<std::vector<ThreadSample>> samples(classes);
+    for (const int k : knots(bench.machine().cores)) {
+      const std::vector<double> seen = bench.probe(std::vector<int>(classes, k));
+      for (std::size_t c = 0; c < classes; ++c) samples[c].push_back({k, seen[c]});
+    }
+    std::vector<double> alone_s;
+    for (std::vector<ThreadSample>& of_class : samples) {
+      const std::vector<double> curve = interpolated(std::move(of_class), bench.machine().cores);
+      alone_s.insert(alone_s.end(), curve.begin(), curve.end());
+    }
+    return sim::CpuBelief::of(bench.machine().cores, std::move(alone_s));
+  }
+};
+
+}  // namespace
+
+const std::vector<std::string_view>& ZooRegression::networks() {
+  static const std::vector<std::string_view> names{"alexnet", "resnet32", "inception-v2", "dcgan", "rnnlm", "deepspeech2"};
+  return names;
+}
+
+const ZooRegression::Learned& ZooRegression::learned(const sim::Device& cpu, std::string_view but_for) const {
+  const auto found = known_.find({&cpu, but_for});
+  if (found != known_.end()) return found->second;
+  Learned learned;
+  CurveExamples examples;
+  int models = 0;
+  for (const std::string_view name : networks()) {
+    if (name == but_for) continue;
+    const double batch = std::min(kMostSamples, workloads::zoo_entry(name).global_batch);
+    const workloads::CpuStepModel model = workloads::cpu_step_model(workloads::zoo_graph(name), cpu, batch);
+    BenchNoise noise = noise_;
+    noise.key = sim::stream_key(noise_.key, 0, "threads examples", fmt::format("{}/{}", name, cpu.name));
+    StepBench bench(model, cpu, batch, noise);
+    examples.add(bench, models++, KnotProbes());
+    learned.profiled_s += bench.profiled_s();
+  }
+  learned.model = std::make_shared<const CurveRegression>(examples, std::max(1, cpu.cores));
+  return known_.emplace(std::tuple{&cpu, but_for}, std::move(learned)).first->second;
+}
+
+sim::CpuBelief ZooRegression::estimate(StepBench& bench) const {
+  const auto& names = networks();
+  const auto own = std::find(names.begin(), names.end(), bench.name());
+  const Learned& from = learned(bench.cpu(), own == names.end() ? std::string_view() : *own);
+  bench.charge_share(from.profiled_s / reuse_jobs_);
+  return CounterRegression(from.model).estimate(bench);
 }
 
 }  // namespace rehearse::policies

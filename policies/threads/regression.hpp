@@ -3,8 +3,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "policies/threads/estimators.hpp"
@@ -24,8 +27,8 @@ struct CurveExamples {
   std::vector<std::vector<double>> time_s;  ///< by class, then threads from 1
   std::vector<int> group;                   ///< of each class: its model; no model is both learned from and judged on
 
-  /// Adds what profiling a whole model shows. The bench's steps count there.
-  void add(StepBench& bench, int model);
+  /// Adds what profiling a whole model shows, its times by `measured`. The bench's steps count there.
+  void add(StepBench& bench, int model, const CurveEstimator& measured = ExhaustiveProbes());
 };
 
 class CurveRegression {
@@ -51,6 +54,27 @@ class CounterRegression final : public CurveEstimator {
 
  private:
   std::shared_ptr<const CurveRegression> model_;
+};
+
+/// A regression in a replay, which has no runs of other models: some networks of the zoo are profiled once on each CPU, but for
+/// the job's own, and so many jobs share their profiling.
+class ZooRegression final : public CurveEstimator {
+ public:
+  ZooRegression(BenchNoise noise, double reuse_jobs) : noise_(noise), reuse_jobs_(reuse_jobs) {}
+  /// CPUs must outlive it.
+  sim::CpuBelief estimate(StepBench& bench) const override;
+  static const std::vector<std::string_view>& networks();
+
+ private:
+  struct Learned {
+    std::shared_ptr<const CurveRegression> model;
+    double profiled_s = 0;
+  };
+  const Learned& learned(const sim::Device& cpu, std::string_view but_for) const;
+
+  BenchNoise noise_;
+  double reuse_jobs_;
+  mutable std::map<std::tuple<const sim::Device*, std::string_view>, Learned> known_;
 };
 
 }  // namespace rehearse::policies

@@ -103,6 +103,7 @@ CpuStepModel cpu_step_model(const sim::OpGraph& graph, const sim::Device& cpu, d
   for (double& yield : model.machine.smt_yield) yield = 1 + (yield - 1) * sensitivity.smt_gain;
   model.graph = sim::cpu_graph(graph, batch, model.classes.class_of);
   model.costs = std::make_unique<CpuOpCosts>(model.classes.works, cpu, batch, sensitivity.factors);
+  model.name = graph.name;
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct CpuStepModel {
   OpClasses classes;
   sim::CpuGraph graph;
   std::unique_ptr<const CpuOpCosts> costs;
+  std::string name = {};  ///< the graph's
 
   /// Of a class alone, threads beyond the cores sharing them.
   double alone_s(int op_class, int threads) const;

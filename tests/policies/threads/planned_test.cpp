@@ -3,10 +3,12 @@
 #include "policies/place/data_parallel.hpp"
 #include "policies/registry/registry.hpp"
 #include "policies/threads/planner.hpp"
+#include "policies/threads/regression.hpp"
 #include "sim/base/errors.hpp"
 #include "sim/replay/alone.hpp"
 #include "sim/replay/decisions.hpp"
 #include "tests/workloads/real_world.hpp"
+#include "workloads/zoo/zoo.hpp"
 
 using namespace rehearse;
 using namespace rehearse::policies;
@@ -95,14 +97,55 @@ TEST_CASE("planners in a replay: valid plans, each made once, quicker than recom
     const double step_s = timing(plan).step_s;
     if (entry.name == "recommended") CHECK(step_s == plain_s);
     if (entry.name == "default") CHECK(step_s > plain_s);
-    if (entry.name == "manual-best" || entry.name == "hill-climbing") CHECK(step_s < plain_s);
+    if (entry.name == "manual-best" || entry.name == "hill-climbing" || entry.name == "regression") CHECK(step_s < plain_s);
     // Some ten probes and three trial steps of eleven combinations, against a step for each of 568 uniform settings.
     if (entry.name == "hill-climbing") CHECK((plan.profiling_steps > 1 && plan.profiling_steps < 100));
+    // Three runs with counters, the same trial steps, and a fiftieth of 15 steps of each of six networks.
+    if (entry.name == "regression") CHECK((plan.profiling_steps > 1 && plan.profiling_steps < 100));
     if (entry.name == "manual-best") CHECK(plan.profiling_steps > 400);
     if (entry.name == "recommended" || entry.name == "default") CHECK(plan.profiling_steps == 0);
   }
   const auto threads = strategy("hill-climbing");
   CHECK(threads->plan(graph(), cpu(), 64).schedule != threads->plan(graph(), cpu(), 32).schedule);
+}
+
+TEST_CASE("jobs share what profiling other networks costs a regression", "[threads]") {
+  // Without noise, the plan is the same whoever pays; a fiftieth against all of it.
+  const std::map<std::string, ParameterValue> exact{{"noise", 0.0}, {"counter_noise", 0.0}};
+  auto alone = exact, shared = exact;
+  alone["reuse_jobs"] = 1.0;
+  shared["reuse_jobs"] = 1e12;
+  const sim::ThreadPlan a = strategy("regression", alone)->plan(graph(), cpu(), 32),
+                        b = strategy("regression", exact)->plan(graph(), cpu(), 32),
+                        c = strategy("regression", shared)->plan(graph(), cpu(), 32);
+  CHECK(a.schedule->threads == c.schedule->threads);
+  CHECK(b.profiling_steps - c.profiling_steps == Approx((a.profiling_steps - c.profiling_steps) / 50));
+  // Knots and counters: 12 + 3 steps of each network, in seconds.
+  double profiled_s = 0;
+  for (const std::string_view name : ZooRegression::networks()) {
+    const workloads::CpuStepModel model =
+        workloads::cpu_step_model(workloads::zoo_graph(name), cpu(), std::min(64, workloads::zoo_entry(name).global_batch));
+    StepBench bench(model, cpu(), 1, {});
+    const auto step = [&](int k) { bench.probe(std::vector<int>(static_cast<std::size_t>(bench.class_count()), k)); };
+    for (const int k : {1, 2, 3, 5, 7, 10, 15, 22, 32, 46, 68, 68, 17, 1}) step(k);
+    profiled_s += bench.profiled_s();
+  }
+  const double recommended_s = workloads::recommended_step_s(workloads::cpu_step_model(graph(), cpu(), 32));
+  CHECK(a.profiling_steps - c.profiling_steps == Approx(profiled_s / recommended_s).epsilon(1e-9));
+}
+
+TEST_CASE("a regression does not learn from the job's own network", "[threads]") {
+  // A network of the list: only the five others are paid for.
+  const sim::OpGraph own = workloads::zoo_graph("dcgan");
+  const auto paid = [&](const sim::OpGraph& of) {
+    const auto steps = [&](double reuse) {
+      return strategy("regression", {{"noise", 0.0}, {"counter_noise", 0.0}, {"reuse_jobs", reuse}})
+          ->plan(of, cpu(), 32)
+          .profiling_steps;
+    };
+    return (steps(1.0) - steps(1e12)) * workloads::recommended_step_s(workloads::cpu_step_model(of, cpu(), 32));
+  };
+  CHECK(paid(own) < paid(graph()));
 }
 
 TEST_CASE("a schedule that the CPU cannot run is refused", "[threads]") {

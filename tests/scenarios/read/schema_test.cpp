@@ -131,6 +131,7 @@ const std::vector<Place> kPlaces{
     {"exact_placement", "/policies/7/place"},
     {"hill_climbing", "/policies/1/threads"},
     {"manual_best_threads", "/policies/2/threads"},
+    {"thread_regression", "/policies/3/threads"},
     {"manual", "/manual"},
     {"manual_of_model", "/manual/by_model/vgg16"},
     {"world_errors", "/world"},
