@@ -234,7 +234,9 @@ void apply(const ScenarioChange& change, Scenario& scenario) {
       // All errors keep their proportions; where there are none, those of the defaults.
       workloads::WorldErrors& e = scenario.world_errors;
       if (e.model_error <= 0) {
+        const bool is_of_other_form = e.is_of_other_form;
         e = workloads::WorldErrors::scaled(change.value);
+        e.is_of_other_form = is_of_other_form;
         return;
       }
       e.scale(change.value / e.model_error);

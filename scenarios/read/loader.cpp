@@ -27,10 +27,13 @@ const std::vector<std::string> kInfeasible{"best-effort", "reject"};
 const std::vector<std::string> kNetworkSolvers{"fast", "simgrid"};
 const std::vector<std::string> kRecords{"none", "first", "all"};
 
-const std::vector<std::string> kWorlds{"calibrated", "datasheet"};
+const std::vector<std::string> kWorlds{"calibrated", "datasheet", "other-form"};
 
 workloads::WorldErrors world_called(std::string_view name) {
-  return name == kWorlds[0] ? workloads::WorldErrors::calibrated() : workloads::WorldErrors::datasheet();
+  using workloads::WorldErrors;
+  return name == kWorlds[0]   ? WorldErrors::calibrated()
+         : name == kWorlds[1] ? WorldErrors::datasheet()
+                              : WorldErrors::other_form();
 }
 
 void read_world(sim::ObjectReader& in, Scenario& scenario, sim::Mistakes& mistakes) {

@@ -119,7 +119,9 @@ StepTime step_time(const StepInputs& in) {
   result.worker_s = pass_s + (in.passes - 1) * (pass_s - compute.update_s);
   if (in.exchange == Exchange::parameter_servers_asynchronous) {
     const double push = in.exchange_factor * push_s(in.gradient_bytes, in.servers);
-    result.steps_per_s = asynchronous_pushes_per_s(result.worker_s, workers, push, in.servers);
+    ParameterServers servers = in.servers;
+    if (in.join == Join::root_of_squares) servers.overlap = 2;
+    result.steps_per_s = asynchronous_pushes_per_s(result.worker_s, workers, push, servers);
     result.step_s = workers / result.steps_per_s;
     result.exposed_synchronisation_s = result.step_s - result.worker_s;
     return result;
@@ -128,9 +130,12 @@ StepTime step_time(const StepInputs& in) {
   const double exchange_s = in.exchange_factor * (ring ? hierarchical_all_reduce_s(in.gradient_bytes, in.ring)
                                                        : push_s(in.gradient_bytes, in.servers) * workers / in.servers.servers);
   result.straggler_s = result.worker_s * in.straggling;
-  result.exposed_synchronisation_s =
-      exchange_s > 0 ? overlapped(compute.backward_s, exchange_s, in.overlap) - std::max(0.0, compute.backward_s) : 0;
-  result.step_s = result.worker_s + result.straggler_s + result.exposed_synchronisation_s;
+  const double ready_s = result.worker_s + result.straggler_s;
+  if (in.join == Join::root_of_squares)
+    result.exposed_synchronisation_s = std::hypot(ready_s, exchange_s) - ready_s;
+  else if (exchange_s > 0)
+    result.exposed_synchronisation_s = overlapped(compute.backward_s, exchange_s, in.overlap) - std::max(0.0, compute.backward_s);
+  result.step_s = ready_s + result.exposed_synchronisation_s;
   result.steps_per_s = 1 / result.step_s;
   return result;
 }

@@ -25,9 +25,8 @@ struct ComputeTime {
   /// Of a step of so many passes, of one of which this is: gradients are summed, and applied once. The energy counts the update
   /// each time.
   ComputeTime of_passes(int passes) const {
-    return {passes * forward_s,  passes * backward_s, update_s,
-            passes * host_s,     passes * overhead_s, passes * loading_s,
-            passes * dynamic_energy_j};
+    return {passes * forward_s, passes * backward_s,      update_s, passes * host_s, passes * overhead_s,
+            passes * loading_s, passes * dynamic_energy_j};
   }
 };
 
@@ -106,6 +105,12 @@ inline double straggling(int workers) { return kWorkerSpread * expected_normal_m
 /// (max(0, a)^g + b^g)^(1/g), for g >= 1; never less than the larger, never more than the sum.
 double overlapped(double a, double b, double g);
 
+/// How the exchange joins a worker's computation.
+enum class Join {
+  overlapped,      ///< it hides behind the backward pass by a smooth maximum, and what is left is added: what is believed
+  root_of_squares  ///< sqrt(worker^2 + exchange^2)
+};
+
 enum class Exchange { ring, parameter_servers_synchronous, parameter_servers_asynchronous };
 
 struct StepInputs {
@@ -119,7 +124,8 @@ struct StepInputs {
   ParameterServers servers;
   double overlap = 4;     ///< g, of synchronisation with the backward pass, in [1, 10] (Pollux, OSDI 2021, section 3.2)
   double straggling = 0;  ///< how much longer the slowest worker takes, as straggling() has it: synchronous steps wait for it
-  double exchange_factor = 1;  ///< multiplies the time of the exchange: how the world differs from the belief
+  double exchange_factor = 1;    ///< multiplies the time of the exchange: how the world differs from the belief
+  Join join = Join::overlapped;  ///< likewise
 };
 
 struct StepTime {

@@ -74,7 +74,7 @@ struct Slope {
 
 Slope slope_at(const ConvergenceParameters& c, const ConvergenceErrors& errors, const StepSetting& s, double noise,
                double examples) {
-  const double gain = step_gain(noise, s.global_batch, c.reference_batch);
+  const double gain = step_gain(noise, s.global_batch, c.reference_batch, errors.gain_law);
   const double useful = useful_rate_ratio(c, gain);
   const double x = c.reference_rate_fraction * relative_rate(c, s, useful, examples) / useful;
   const double use = std::min(1.0, rate_response(x) / rate_response(c.reference_rate_fraction));
@@ -174,20 +174,23 @@ double noise_scale(const ConvergenceParameters& c, const ConvergenceErrors& erro
   return piece_at(c, errors, progress, std::log(batch / c.reference_batch)).at(progress);
 }
 
-double step_gain(double noise, double batch, double reference_batch) {
+double step_gain(double noise, double batch, double reference_batch, GainLaw law) {
+  if (law == GainLaw::root_of_squares)
+    return batch / reference_batch * std::hypot(noise, reference_batch) / std::hypot(noise, batch);
   return batch / reference_batch * (noise + reference_batch) / (noise + batch);
 }
 
 double rate_response(double x) { return x > 0.0 && x < kDivergence ? 2.0 * x - x * x : 0.0; }
 
 double most_useful_rate(const ConvergenceParameters& c, const ConvergenceErrors& errors, double progress, double batch) {
-  const double gain = step_gain(noise_scale(c, errors, progress, batch), batch, c.reference_batch);
+  const double gain = step_gain(noise_scale(c, errors, progress, batch), batch, c.reference_batch, errors.gain_law);
   return c.reference_learning_rate * useful_rate_ratio(c, gain) / c.reference_rate_fraction;
 }
 
 double learning_rate(const ConvergenceParameters& c, const ConvergenceErrors& errors, const TrainingState& state,
                      const StepSetting& s) {
-  const double gain = step_gain(noise_scale(c, errors, state.progress, s.global_batch), s.global_batch, c.reference_batch);
+  const double gain =
+      step_gain(noise_scale(c, errors, state.progress, s.global_batch), s.global_batch, c.reference_batch, errors.gain_law);
   return c.reference_learning_rate * relative_rate(c, s, useful_rate_ratio(c, gain), state.examples);
 }
 

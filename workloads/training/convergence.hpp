@@ -54,11 +54,18 @@ struct ConvergenceParameters {
   std::vector<AccuracyPhase> phases;  ///< at least one, start strictly increasing from 0
 };
 
+/// How a step's worth follows from the noise scale.
+enum class GainLaw {
+  harmonic,        ///< (B/B0)(phi + B0)/(phi + B): what is believed (McCandlish et al., 2018)
+  root_of_squares  ///< (B/B0) sqrt((phi^2 + B0^2)/(phi^2 + B^2)): the same ends, and a sharper bend between them
+};
+
 /// How the true world differs from what is believed.
 struct ConvergenceErrors {
   double noise_scale_factor = 1.0;
   double ceiling_offset = 0.0;   ///< added to every phase's ceiling
   double examples_factor = 1.0;  ///< examples that the same progress needs
+  GainLaw gain_law = GainLaw::harmonic;
 };
 
 // How the learning rate follows the global batch B; rates are those before the publication's schedule, which every rule keeps.
@@ -85,8 +92,8 @@ std::vector<std::string> mistakes_in(const ConvergenceParameters&);
 
 /// phi(p, B), samples.
 double noise_scale(const ConvergenceParameters&, const ConvergenceErrors&, double progress, double batch);
-/// r: reference steps that one step at `batch` is worth. (B/B0)(phi + B0)/(phi + B).
-double step_gain(double noise, double batch, double reference_batch);
+/// r: reference steps that one step at `batch` is worth.
+double step_gain(double noise, double batch, double reference_batch, GainLaw law = GainLaw::harmonic);
 /// q(x) = 2x - x^2 for 0 < x < 2, else 0: the share of a step's use that is left at x times the most useful rate.
 double rate_response(double x);
 /// e*: the most useful rate, before the publication's schedule: e_max/(1 + phi/B)^rate_exponent, which is

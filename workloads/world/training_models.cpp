@@ -98,6 +98,7 @@ TrainingModels::TrainingModels(const sim::Cluster& cluster, const ProfileModels&
           e.workers_error *
           draw_of(*draw_, "worker curve", graph.name + "/" + instance_of(cluster, static_cast<int>(p)).name).normal();
     memory_factor_[i] = draw_of(*draw_, "memory", graph.name).log_normal_factor(e.memory_error);
+    if (e.is_of_other_form) convergence_errors_[i].gain_law = GainLaw::root_of_squares;
     if (!convergence) continue;
     const std::string pair = convergence->model + "/" + convergence->dataset;
     convergence_errors_[i].noise_scale_factor = draw_of(*draw_, "noise scale", pair).log_normal_factor(e.noise_scale_error);
@@ -130,6 +131,21 @@ ReplicaTime TrainingModels::replica_time(const GroupKey& key, const Conditions& 
   return time;
 }
 
+/// A power of the batch through the publication's, with the believed time and slope there: T(b) = T(b0) (b/b0)^s, s the mean
+/// slope of log T from half to twice b0.
+double TrainingModels::other_batch_curve(const ProfileModel& model, const sim::Device& device,
+                                         const Conditions& conditions) const {
+  const double b0 = model.publication_batch;
+  if (!is_of_other_form() || !(b0 > 0)) return 1;
+  const auto believed_s = [&](double batch) {
+    Conditions at = conditions;
+    at.batch = batch;
+    return model.step.compute_time(device, corrected(at, device, model.model, model.dataset)).total_s();
+  };
+  const double slope = std::log2(believed_s(2 * b0) / believed_s(b0 / 2)) / 2;
+  return believed_s(b0) * std::pow(conditions.batch / b0, slope) / believed_s(conditions.batch);
+}
+
 sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision precision) const {
   const ProfileModel& model = profiles_.of({.index = key.profile});
   const sim::Instance& instance = instance_of(cluster_, key.pool);
@@ -147,12 +163,13 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
   timing.memory_bytes = model.memory.bytes(samples, precision) * memory_factor_[profile];
   timing.fits = timing.memory_bytes <= kUsableMemory * device.memory_bytes;
   const double doublings = model.publication_batch > 0 ? std::log2(samples / model.publication_batch) : 0;
-  const Conditions conditions{
+  Conditions conditions{
       .batch = samples,
       .precision = precision,
       .time_factor = compute_factor_[profile][device_index] * std::exp(batch_slope_[profile][device_index] * doublings),
       .power_limit_w = key.power_limit_w,
       .threads = key.threads};
+  conditions.time_factor *= other_batch_curve(model, device, conditions);
   ComputeTime compute = model.step.compute_time(device, corrected(conditions, device, model.model, model.dataset));
   timing.profiling_s = key.profiling_steps * compute.total_s();
   if (key.schedule != nullptr)
@@ -188,7 +205,8 @@ sim::StepTiming TrainingModels::group_timing(const GroupKey& key, sim::Precision
                    .overlap = instance.server_overlap},
        .overlap = instance.overlap,
        .straggling = straggling(key.nodes * ranks_on_node),
-       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)]});
+       .exchange_factor = sync_factor_[static_cast<std::size_t>(key.pool)],
+       .join = is_of_other_form() ? Join::root_of_squares : Join::overlapped});
   // Workers beyond the first help less, or more, than is believed; never so that one does more than it would alone.
   const double ranks = std::max(1, key.workers / (one_replica ? key.workers_on_node : 1));
   const double stretch = std::max(std::exp(workers_slope_[profile][static_cast<std::size_t>(key.pool)] * std::log2(ranks)),

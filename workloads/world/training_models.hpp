@@ -73,6 +73,9 @@ class TrainingModels final : public sim::StepTimes, public sim::Convergence {
     std::size_t operator()(const GroupKey& key) const;
   };
   sim::StepTiming group_timing(const GroupKey& key, sim::Precision precision) const;
+  bool is_of_other_form() const { return draw_ && draw_->errors.is_of_other_form; }
+  /// What a worker's step takes of the believed time in a world of another form.
+  double other_batch_curve(const ProfileModel& model, const sim::Device& device, const Conditions& conditions) const;
   ReplicaTime replica_time(const GroupKey& key, const Conditions& conditions) const;
   const sim::StepTiming& remembered(const GroupKey& key, sim::Precision precision) const;
   /// Jobs of Work::steps with a measured duration: what makes the believed time on the trace's GPUs equal to it.

@@ -33,6 +33,12 @@ WorldErrors WorldErrors::datasheet() {
   return errors;
 }
 
+WorldErrors WorldErrors::other_form() {
+  WorldErrors errors = datasheet();
+  errors.is_of_other_form = true;
+  return errors;
+}
+
 std::array<double*, 10> WorldErrors::all() {
   return {&model_error, &sync_error,       &noise_scale_error, &ceiling_error, &examples_error,
           &step_noise,  &evaluation_noise, &workers_error,     &batch_error,   &memory_error};

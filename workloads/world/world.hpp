@@ -28,13 +28,19 @@ struct WorldErrors {
   double workers_error = 0;  ///< of the workers, from one on: step time of a (model, instance)
   double batch_error = 0;    ///< of a worker's batch, from the publication's on: step compute time of a (model, device)
   double memory_error = 0;   ///< what a model needs of a device's memory
+  /// The world's equations have another form than the belief's: how exchanges join computation, time against a worker's batch,
+  /// and what a step is worth at a noise scale. Nothing of it is drawn.
+  bool is_of_other_form = false;
 
   /// Each error scaled by model_error / 0.10.
   static WorldErrors scaled(double model_error);
   /// As measurements are from predictions (docs/explain/model.md): of devices that were calibrated, and by data sheets alone.
   static WorldErrors calibrated();
   static WorldErrors datasheet();
+  /// As `datasheet`, in a world of another form.
+  static WorldErrors other_form();
   void scale(double factor);
+  /// Nothing is drawn; the form may be another all the same.
   bool none() const;
 
  private:

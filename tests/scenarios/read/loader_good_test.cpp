@@ -61,6 +61,11 @@ TEST_CASE("a world by name, and a preset whose errors keep their proportions") {
   CHECK(load(R"({ "preset": "datasheet", "memory_error": 0 })").memory_error == 0);
   CHECK(load(R"({ "preset": "datasheet", "model_error": 0.15 })").batch_error == Approx(0.04));
   CHECK(load(R"({ "preset": "datasheet", "model_error": 0 })").none());
+  CHECK_FALSE(load(R"("datasheet")").is_of_other_form);
+  CHECK(load(R"("other-form")").is_of_other_form);
+  CHECK(load(R"("other-form")").model_error == 0.3);
+  CHECK(load(R"({ "preset": "other-form", "model_error": 0 })").none());
+  CHECK(load(R"({ "preset": "other-form", "model_error": 0 })").is_of_other_form);
   CHECK(load(R"({ "model_error": 0.2 })").sync_error == Approx(0.3));
   CHECK(load(R"({ "model_error": 0.2 })").batch_error == 0);
 }

@@ -125,6 +125,29 @@ TEST_CASE("a whole step, by hand", "[synchronisation]") {
   CHECK(t.step_s == Approx(2 * std::hypot(0.225, 0.2)));
 }
 
+TEST_CASE("in a world of another form an exchange joins a worker's time by the root of squares") {
+  // A ring of two over a link of 1 GB/s: 2 x 1/2 x 4e9 B = 4 s, beside 1 s forward and 2 s backward: sqrt(3^2 + 4^2) = 5.
+  StepInputs in{.compute = {.forward_s = 1, .backward_s = 2},
+                .gradient_bytes = 4e9,
+                .ring = {.nodes = 1, .workers_per_node = 2, .inside = {1e9, 0}},
+                .overlap = 2,
+                .join = Join::root_of_squares};
+  CHECK(step_time(in).step_s == Approx(5));
+  CHECK(step_time(in).exposed_synchronisation_s == Approx(2));
+  // Believed: sqrt(2^2 + 4^2) - 2 = 2.472 beyond the worker's 3 s.
+  in.join = Join::overlapped;
+  CHECK(step_time(in).step_s == Approx(3 + std::sqrt(20.0) - 2));
+  // A worker alone exchanges nothing.
+  in.join = Join::root_of_squares;
+  in.ring.workers_per_node = 1;
+  CHECK(step_time(in).step_s == Approx(3));
+  // Pushes of 2 x 2e9 / 1e9 = 4 s from one worker of 3 s: again 5 s between two of them, whatever the exponent of the catalogue.
+  in.gradient_bytes = 2e9;
+  in.exchange = Exchange::parameter_servers_asynchronous;
+  in.servers = {.servers = 1, .network = {1e9, 0}, .overlap = 7};
+  CHECK(step_time(in).step_s == Approx(5));
+}
+
 TEST_CASE("more workers never make a step shorter, a faster network never longer", "[synchronisation]") {
   rc::prop("monotone", [] {
     const double bandwidth = *rc::gen::inRange(1, 100) * 1e8;

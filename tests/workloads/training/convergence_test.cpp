@@ -66,6 +66,12 @@ TEST_CASE("a step's gain, by hand") {
   CHECK(step_gain(1000, 100, 100) == 1.0);
   CHECK(step_gain(1e12, 400, 100) == Approx(4));  // noise alone: linear in the batch
   CHECK(step_gain(1e-9, 400, 100) == Approx(1));  // no noise: a bigger batch is no better
+  // By the root of squares: the same ends. 8/3 sqrt(16 + 9)/sqrt(16 + 64) = 8/3 x 5/8.94427 = 1.49071, against 8/3 x 7/12.
+  CHECK(step_gain(4, 8, 3, GainLaw::root_of_squares) == Approx(1.4907120));
+  CHECK(step_gain(4, 8, 3) == Approx(14.0 / 9));
+  CHECK(step_gain(4, 3, 3, GainLaw::root_of_squares) == 1.0);
+  CHECK(step_gain(1e12, 400, 100, GainLaw::root_of_squares) == Approx(4));
+  CHECK(step_gain(1e-9, 400, 100, GainLaw::root_of_squares) == Approx(1));
 }
 
 TEST_CASE("the response to the learning rate has its top at 1 and none from 2 on") {

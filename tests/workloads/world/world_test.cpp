@@ -119,6 +119,35 @@ TEST_CASE("presets scale as the default world does, and a world without errors h
   CHECK(WorldErrors().memory_error == 0);  // the default world has no errors of shape
 }
 
+TEST_CASE("a world of another form agrees with the belief at the publication's batch, and bends otherwise", "[world]") {
+  const RealWorld real(real_cluster({kFast}), {{"resnet18", "cifar10"}});
+  const sim::Job j = job(real.profile());
+  WorldErrors form = WorldErrors::other_form();
+  form.scale(0);
+  CHECK(form.none());
+  const World world = real.world(form, 7);
+  const auto step_s = [&](const sim::Models& models, int workers, int batch) {
+    return timing(models, real.cluster, j, configuration(0, workers, batch)).step_s;
+  };
+  const sim::Models believed = real.belief->models(), truth = world.models();
+  CHECK(step_s(truth, 1, 128) == Approx(step_s(believed, 1, 128)).epsilon(1e-9));
+  // A power through 128 with the slope from 64 to 256.
+  const double slope = std::log2(step_s(believed, 1, 256) / step_s(believed, 1, 64)) / 2;
+  for (const int batch : {16, 32, 512, 1024})
+    CHECK(step_s(truth, 1, batch) == Approx(step_s(believed, 1, 128) * std::pow(batch / 128.0, slope)).epsilon(1e-6));
+  CHECK(step_s(truth, 1, 16) < 0.99 * step_s(believed, 1, 16));
+  // Nothing is drawn: another seed and repetition are the same world.
+  CHECK(step_s(real.world(form, 8, 3).models(), 2, 32) == step_s(truth, 2, 32));
+  // Convergence: at the reference batch as believed, at four times that more progress for the same examples.
+  const auto progress = [&](const sim::Models& models, int batch) {
+    sim::TrainingState state;
+    models.convergence->train(j, configuration(0, 1, batch), 50'000, state);
+    return state.progress;
+  };
+  CHECK(progress(truth, 128) == progress(believed, 128));
+  CHECK(progress(truth, 512) > 1.001 * progress(believed, 512));
+}
+
 TEST_CASE("draws hang on seed, repetition and names, not on order or on who else is there", "[world]") {
   const RealWorld one(real_cluster({kSlow, kFast}), {{"resnet18", "cifar10"}, {"rnnlm", "ptb"}});
   const RealWorld other(
