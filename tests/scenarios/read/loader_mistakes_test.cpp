@@ -118,7 +118,7 @@ TEST_CASE("unknown keys, at every level") {
   check_all({
       {"'seed': 1", "'sed': 1", R"(s.json:1:3: /sed: found unknown key "sed"; did you mean "seed"?)"},
       {"'seed': 1", "'qqqqqqqq': 1",
-       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "recipes", "sharing", "throughputs", "jobs", "baseline", "reference", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "resample", "resample_block_s", "sha256", found unknown key "qqqqqqqq")"},
+       R"(s.json:1:3: /qqqqqqqq: expected one of "$schema", "name", "description", "seed", "policy_seed", "repetitions", "world", "billing", "minimum_node_s", "infeasible", "network_solver", "switching", "study", "cluster", "checkpoint", "failures", "stragglers", "maintenance", "datasets", "models", "convergence", "recipes", "sharing", "throughputs", "jobs", "baseline", "reference", "limits_margin", "policies", "manual", "profiling_reuse_jobs", "history", "stages", "output", "measure", "resample", "resample_block_s", "sha256", found unknown key "qqqqqqqq")"},
       {"'seed': 1", "'world': { 'model_eror': 0 }",
        R"(s.json:1:14: /world/model_eror: found unknown key "model_eror"; did you mean "model_error"?)"},
       {"'seed': 1", "'switching': { 'strat_s': 0 }",
