@@ -100,8 +100,8 @@ TEST_CASE("planners in a replay: valid plans, each made once, quicker than recom
     if (entry.name == "manual-best" || entry.name == "hill-climbing" || entry.name == "regression") CHECK(step_s < plain_s);
     // Some ten probes and three trial steps of eleven combinations, against a step for each of 568 uniform settings.
     if (entry.name == "hill-climbing") CHECK((plan.profiling_steps > 1 && plan.profiling_steps < 100));
-    // Three runs with counters, the same trial steps, and a fiftieth of 15 steps of each of six networks.
-    if (entry.name == "regression") CHECK((plan.profiling_steps > 1 && plan.profiling_steps < 100));
+    // Of three runs with counters one is on a single thread, some 68 steps. What the other networks cost is worked out below.
+    if (entry.name == "regression") CHECK(plan.profiling_steps > 68);
     if (entry.name == "manual-best") CHECK(plan.profiling_steps > 400);
     if (entry.name == "recommended" || entry.name == "default") CHECK(plan.profiling_steps == 0);
   }

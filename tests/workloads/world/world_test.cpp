@@ -134,18 +134,20 @@ TEST_CASE("a world of another form agrees with the belief at the publication's b
   // A power through 128 with the slope from 64 to 256.
   const double slope = std::log2(step_s(believed, 1, 256) / step_s(believed, 1, 64)) / 2;
   for (const int batch : {16, 32, 512, 1024})
-    CHECK(step_s(truth, 1, batch) == Approx(step_s(believed, 1, 128) * std::pow(batch / 128.0, slope)).epsilon(1e-6));
+    CHECK(step_s(truth, 1, batch) ==
+          Approx(step_s(believed, 1, 128) * std::pow(batch / 128.0, slope)).epsilon(1e-5));  // but for the grid
   CHECK(step_s(truth, 1, 16) < 0.99 * step_s(believed, 1, 16));
   // Nothing is drawn: another seed and repetition are the same world.
   CHECK(step_s(real.world(form, 8, 3).models(), 2, 32) == step_s(truth, 2, 32));
-  // Convergence: at the reference batch as believed, at four times that more progress for the same examples.
+  // Convergence: at the reference batch as believed, at four times that less progress: of ResNet-18 a
+  // step's noise scale is small against the batch, and the root of squares bends more sharply.
   const auto progress = [&](const sim::Models& models, int batch) {
     sim::TrainingState state;
     models.convergence->train(j, configuration(0, 1, batch), 50'000, state);
     return state.progress;
   };
   CHECK(progress(truth, 128) == progress(believed, 128));
-  CHECK(progress(truth, 512) > 1.001 * progress(believed, 512));
+  CHECK(progress(truth, 512) < 0.99 * progress(believed, 512));
 }
 
 TEST_CASE("draws hang on seed, repetition and names, not on order or on who else is there", "[world]") {
