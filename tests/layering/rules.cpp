@@ -42,7 +42,7 @@ const std::vector<Row> kRows = {
     {"policies/place", {"sim/replay"}},
     {"policies/place/methods", {"policies/place"}},
     {"policies/place/rl", {"policies/place/methods", "policies/learn/nn"}},
-    {"policies/threads", {"sim/replay", "workloads/steps"}},
+    {"policies/threads", {"sim/replay", "workloads/zoo"}},
     {"policies/queue", {"policies", "sim/replay"}},
     {"policies/staged/spot", {"sim/base"}},
     {"policies/staged",
