@@ -79,6 +79,7 @@ void RunRecorder::on_job(const sim::JobRecord& r) {
   const sim::Job& job = *r.job;
   JobOutcome outcome{.cost_usd = r.cost.total(),
                      .marginal_cost_usd = r.marginal_usd,
+                     .profiling_usd = r.measured_usd,
                      .completion_s = r.end_s - job.submit_s,
                      .submit_s = job.submit_s,
                      .batch_size = r.batch_size,
@@ -334,7 +335,7 @@ RunOutcome RunRecorder::finish(const sim::ReplayTotals& totals) {
   sim::check(std::abs(usd - pools_usd) <= 1e-9 * std::max(1e-9, pools_usd),
              "the money in the jobs' records is not what the pools earned");
   for (std::size_t j = 0; j < profile_of_.size() && setup_.profiling_usd; ++j)
-    if (profile_of_[j] != nullptr) outcome_.jobs[j].profiling_usd = setup_.profiling_usd(*profile_of_[j]);
+    if (profile_of_[j] != nullptr) outcome_.jobs[j].profiling_usd += setup_.profiling_usd(*profile_of_[j]);
   count_active_jobs(outcome_.jobs, by_end_);
   if (setup_.measure) std::erase_if(outcome_.jobs, [&](const JobOutcome& job) { return !setup_.measure->has(job.submit_s); });
   outcome_.metrics = run_metrics(totals, outcome_.jobs, std::move(sums_));

@@ -87,6 +87,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                  .past_runs = profiling ? &*profiling : nullptr,
                                  .manual = &scenario.manual,
                                  .stage_rules = scenario.stages,
+                                 .profiling_reuse_jobs = scenario.profiling_reuse_jobs,
                                  .policy_seed = scenario.policy_seed,
                                  .repetition = task.repetition,
                                  .folder = task.folder.path(),
@@ -128,8 +129,6 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                     }});
   traces::VectorSource source(jobs);
   sim::Policy policy = bundle.policy();
-  CountedPlace place(*policy.place);
-  policy.place = &place;
   HeardConfigurator heard(*policy.configure, [&](const sim::Job& job, const sim::Menu& menu) {
     if (task.on_menu) task.on_menu(job, menu, belief);
   });
@@ -151,7 +150,7 @@ Replayed replay_one(const Scenario& scenario, const RunTask& task, const TellPro
                                                drive);
   Replayed replayed{.outcome = recorder.finish(totals), .timed = world.timed_replicas()};
   replayed.outcome.metrics.step_evaluations =
-      static_cast<double>(workloads::steps_timed(belief)) - timed_for_metrics + place.evaluations();
+      static_cast<double>(workloads::steps_timed(belief)) - timed_for_metrics + bundle.searched_steps();
   return replayed;
 }
 

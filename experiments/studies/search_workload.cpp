@@ -82,6 +82,7 @@ ClusterOutcome search_on_cluster(const Scenario& scenario, const ClusterSearch& 
                                            .history = &history,
                                            .manual = &scenario.manual,
                                            .stage_rules = scenario.stages,
+                                           .profiling_reuse_jobs = scenario.profiling_reuse_jobs,
                                            .policy_seed = scenario.policy_seed,
                                            .repetition = search.repetition});
   sim::Policy policy = bundle.policy();

@@ -10,8 +10,6 @@ namespace rehearse::policies {
 
 namespace {
 
-constexpr double kLimitShare = 0.8;  // what a careful user leaves for surprises
-
 /// What a choice of pool looks at.
 struct PoolQuestion {
   const sim::Job& job;
@@ -78,11 +76,11 @@ sim::Configuration enough_workers(const sim::Job& job, const std::vector<sim::Co
     const sim::AloneOutcome outcome = believed.run(to_target, {.configuration = c});
     if (!outcome.fits || outcome.failure != sim::FailureReason::none) continue;
     known.push_back({&c, outcome.time_s, outcome.cost_usd});
-    if (!soon && (!job.has_deadline() || outcome.time_s <= kLimitShare * job.deadline_s)) return c;
+    if (!soon && (!job.has_deadline() || outcome.time_s <= kCarefulShare * job.deadline_s)) return c;
   }
   if (known.empty()) return fitting.front();
   const Known cheapest = *std::ranges::min_element(known, {}, &Known::cost_usd);
-  if (soon) std::erase_if(known, [&](const Known& k) { return k.cost_usd > kLimitShare * job.cost_limit_usd; });
+  if (soon) std::erase_if(known, [&](const Known& k) { return k.cost_usd > kCarefulShare * job.cost_limit_usd; });
   return known.empty() ? *cheapest.configuration : *std::ranges::min_element(known, {}, &Known::time_s)->configuration;
 }
 

@@ -20,6 +20,9 @@ enum class PoolHabit {
   fastest,   ///< the least time of a worker
 };
 
+/// Of a limit: what a careful user plans with, the rest is for surprises.
+inline constexpr double kCarefulShare = 0.8;
+
 /// What the scenario sets by hand instead of a rule.
 struct ManualOverride {
   std::optional<int> pool;

@@ -23,12 +23,16 @@ auto make(const std::vector<Entry>& entries, const StrategyChoice& choice) {
   return entry.make(Parameters(entry.parameters, choice.parameters));
 }
 
-std::unique_ptr<sim::Place> make_place(const StrategyChoice& choice, const OutsideInputs& outside) {
+std::unique_ptr<sim::Place> make_place(const StrategyChoice& choice, const OutsideInputs& outside, const BundleInputs& inputs) {
   if (choice.outside != nullptr) return choice.outside->place(outside);
   const PlaceEntry& entry = entry_of(place_strategies(), choice);
-  return entry.make(
-      Parameters(entry.parameters, choice.parameters),
-      {.belief = outside.belief, .seed = outside.policy_seed, .repetition = static_cast<std::uint64_t>(outside.repetition)});
+  return entry.make(Parameters(entry.parameters, choice.parameters),
+                    {.belief = outside.belief,
+                     .seed = outside.policy_seed,
+                     .repetition = static_cast<std::uint64_t>(outside.repetition),
+                     .costs = &inputs.costs,
+                     .reuse_jobs = inputs.profiling_reuse_jobs,
+                     .network = choice.network.get()});
 }
 
 std::unique_ptr<sim::Threads> make_threads(const StrategyChoice& choice, const OutsideInputs& outside) {
@@ -95,7 +99,7 @@ Bundle::Bundle(const PolicySpec& spec, const BundleInputs& inputs) : spec_(spec)
                               .repetition = inputs.repetition,
                               .folder = inputs.folder};
   make_configure(outside);
-  place_ = make_place(spec.place, outside);
+  place_ = make_place(spec.place, outside, inputs_);
   threads_ = make_threads(spec.threads, outside);
   queue_ = make_queue(spec.queue, outside);
   believed_ = std::make_unique<sim::AloneRunner>(*inputs_.cluster, inputs_.costs, inputs.belief->models(), policy());
@@ -135,7 +139,58 @@ sim::Prediction Bundle::estimate(const sim::Job& job, const sim::Configuration& 
   p.cost_usd = outcome.cost_usd;
   p.accuracy = outcome.accuracy;
   if (job.work == sim::Work::train) p.epochs = outcome.epochs;
+  if (&believed == believed_.get() && place_->changes() > 0) expect_search(job, configuration, outcome, p);
   return p;
+}
+
+std::vector<sim::Plans> Bundle::ask_place(const sim::Job& job, const sim::Configuration& configuration,
+                                          const sim::AloneOutcome& expected, bool decides) {
+  const double steps = job.work == sim::Work::steps
+                           ? job.steps
+                           : expected.epochs * std::ceil(inputs_.belief->profiles().of(*job.profile).training_samples /
+                                                         configuration.batch_size());
+  return sim::ask_plans(policy(), *inputs_.belief->models().step_times, *inputs_.cluster, job, configuration,
+                        sim::empty_cluster_layout(*inputs_.cluster, configuration),
+                        {.decides = decides, .steps = steps, .time_s = expected.time_s});
+}
+
+Bundle::SearchPrice Bundle::price_of(const sim::Job& job, const sim::Configuration& configuration,
+                                     std::span<const sim::Plans> plans, const sim::Models& models) const {
+  SearchPrice price;
+  for (const sim::Plans& of_group : plans) price.evaluations += static_cast<double>(of_group.step.evaluations);
+  if (price.evaluations == 0) return price;
+  const sim::Layout layout = sim::empty_cluster_layout(*inputs_.cluster, configuration);
+  price.time_s = models.step_times->timing(job, configuration, layout, plans).profiling_s;
+  price.cost_usd = price.time_s *
+                   search_usd_per_s(*inputs_.cluster, inputs_.costs, configuration, layout.front().front().devices) /
+                   inputs_.profiling_reuse_jobs;
+  return price;
+}
+
+void Bundle::expect_search(const sim::Job& job, const sim::Configuration& configuration, const sim::AloneOutcome& outcome,
+                           sim::Prediction& p) {
+  const std::vector<sim::Plans> plans = ask_place(job, configuration, outcome, false);
+  if (plans.empty() || plans.front().step.expected_share == 1) return;
+  const double left_s = outcome.time_s - outcome.running_s * (1 - plans.front().step.expected_share);
+  const SearchPrice price = price_of(job, configuration, plans, inputs_.belief->models());
+  p.time_s = left_s + price.time_s;
+  p.cost_usd = sim::usd_for(*inputs_.cluster, inputs_.costs, configuration, left_s) + price.cost_usd;
+}
+
+void Bundle::search(const sim::Job& job, sim::Menu& menu) {
+  if (!place_->searches() || job.work == sim::Work::rigid || menu.ranked.empty() || menu.pause.is_set()) return;
+  const sim::Configuration& configuration = std::as_const(menu.ranked).front().configuration;
+  if (!sim::could_ever_fit(*inputs_.cluster, configuration)) return;
+  sim::Job to_target = job;
+  to_target.stop = sim::Stop::target;
+  sim::AloneOutcome expected = believed_->run(to_target, {.configuration = configuration});
+  const sim::Choice& first = std::as_const(menu.ranked).front();
+  if (first.predicted.time_s > expected.time_s) expected.time_s = first.predicted.time_s;
+  expected.epochs = std::min(expected.epochs, first.until_epochs);
+  const SearchPrice price = price_of(job, configuration, ask_place(job, configuration, expected, true), inputs_.world->models());
+  menu.wait_s += price.time_s;
+  menu.wait_usd += price.cost_usd;
+  searched_steps_ += price.evaluations;
 }
 
 sim::Menu Bundle::configure(const sim::Job& job, double now_s) { return ask(job, {}, now_s); }
@@ -223,11 +278,15 @@ sim::Menu Bundle::ask(const sim::Job& submitted, std::span<const sim::StageSeen>
   sim::Menu menu =
       seen.empty() ? configure_->configure(view, *inputs_.belief) : configure_->configure_again(view, seen, *inputs_.belief);
   menu.wait_s = past.wait_s;
-  if (spec_.configure.outside == nullptr) return menu;  // others choose among the candidates
+  if (spec_.configure.outside != nullptr) check_free(menu, manual);  // others choose among the candidates
+  if (seen.empty()) search(job, menu);
+  return menu;
+}
+
+void Bundle::check_free(const sim::Menu& menu, const sim::Configuration& manual) const {
   for (const sim::Choice& choice : menu.ranked)
     if (!differ_only_in(spec_.free, choice.configuration, manual))
       throw sim::PolicyError("a choice that differs from the manual configuration in more than the policy's \"free\" says");
-  return menu;
 }
 
 double Bundle::manual_alone_usd(const sim::Job& job) {

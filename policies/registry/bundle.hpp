@@ -81,6 +81,7 @@ struct BundleInputs {
   PastRuns* past_runs = nullptr;  ///< instead of a history that is there from the beginning
   const ManualRules* manual = nullptr;
   StageRules stage_rules;
+  double profiling_reuse_jobs = 50;  ///< that share the price of what is measured once
   std::uint64_t policy_seed = 0;
   int repetition = 0;
   std::string folder = {};         ///< for files about strategies that are made elsewhere; empty: none
@@ -102,6 +103,9 @@ class Bundle final : public sim::Configurator {
   /// what its own run costs.
   double manual_alone_usd(const sim::Job& job);
 
+  /// Steps that searches for placements have tried so far.
+  double searched_steps() const { return searched_steps_; }
+
   /// How long that takes, and on what. NaN seconds: it fits nowhere.
   struct AloneRun {
     double time_s = sim::kUnset;
@@ -118,13 +122,29 @@ class Bundle final : public sim::Configurator {
   void make_configure(const OutsideInputs& outside);
   /// Asks the strategy, about a new job when nothing is seen of it yet.
   sim::Menu ask(const sim::Job& job, std::span<const sim::StageSeen> seen, double now_s);
+  /// Throws PolicyError where a choice differs from `manual` in more than the policy may choose.
+  void check_free(const sim::Menu& menu, const sim::Configuration& manual) const;
   /// What there is to learn from, for a job that arrives or goes on.
   PastRuns::Known known(const sim::Job& job, bool arrives, double now_s);
+  /// A search for a placement, with these models: seconds and dollars of those that share its price.
+  struct SearchPrice {
+    double time_s = 0, cost_usd = 0, evaluations = 0;
+  };
+  SearchPrice price_of(const sim::Job& job, const sim::Configuration& configuration, std::span<const sim::Plans> plans,
+                       const sim::Models& models) const;
+  std::vector<sim::Plans> ask_place(const sim::Job& job, const sim::Configuration& configuration,
+                                    const sim::AloneOutcome& expected, bool decides);
+  /// Of a candidate: what a search for its placement is expected to take and to gain.
+  void expect_search(const sim::Job& job, const sim::Configuration& configuration, const sim::AloneOutcome& outcome,
+                     sim::Prediction& p);
+  /// Searches for the placement of the menu's first choice, if `place` asks for that: the job waits for it, and pays.
+  void search(const sim::Job& job, sim::Menu& menu);
   sim::Prediction estimate(const sim::Job& job, const sim::Configuration& configuration, sim::AloneRunner& believed);
 
   const PolicySpec& spec_;
   BundleInputs inputs_;
   const RunHistory* last_known_ = nullptr;
+  double searched_steps_ = 0;
   const sim::Sight* sight_ = nullptr;
   std::unique_ptr<Configure> configure_;
   std::unique_ptr<OracleConfigure> oracle_;

@@ -180,6 +180,7 @@ struct Use {
   double evaluations = 2000;  ///< by default, of what searches
   double most_groups = 4096;
   bool measures = true;  ///< what searches tries placements on the devices; else it plans on believed times, for nothing
+  const char* help_of_evaluations = "steps that a search may try";
 };
 
 std::vector<ParameterDeclaration> parameters_of(const PlacementEntry& method, const Use& use) {
@@ -190,11 +191,14 @@ std::vector<ParameterDeclaration> parameters_of(const PlacementEntry& method, co
                         .low = 1,
                         .high = use.most_groups,
                         .whole = true});
-  if (!method.searches) return parameters;
+  if (!method.searches) {
+    parameters.push_back({.name = "alone", .fallback = false, .help = "never data-parallel, also where that is faster"});
+    return parameters;
+  }
   parameters.push_back({.name = "evaluations",
                         .fallback = use.evaluations,
-                        .help = "steps that a search may try",
-                        .low = 1,
+                        .help = use.help_of_evaluations,
+                        .low = use.evaluations > 0 ? 1.0 : 0.0,
                         .high = 1e9,
                         .whole = true});
   if (use.measures)
@@ -202,19 +206,69 @@ std::vector<ParameterDeclaration> parameters_of(const PlacementEntry& method, co
   return parameters;
 }
 
-PlaceEntry placing(const Use& use) {
-  const PlacementEntry* method = find_strategy(placement_methods(), use.method);
+PlacedOptions options_of(const PlacementEntry& method, const Use& use, const Parameters& p) {
+  PlacedOptions options{.name = use.name, .groups = static_cast<int>(p.number("groups")), .searches = method.searches};
+  if (!options.searches) {
+    options.alone = p.flag("alone");
+    return options;
+  }
+  options.evaluations = static_cast<std::int64_t>(p.number("evaluations"));
+  options.measures = use.measures;
+  if (options.measures) options.reinitialisation_s = p.number("reinitialisation_s");
+  return options;
+}
+
+PlannedPlacement::MakeMethod maker(const PlacementEntry& method, const Parameters& p, const PlaceInputs& inputs) {
+  if (method.make_agent != nullptr && inputs.network != nullptr)
+    return [&method, p, network = inputs.network] { return method.make_agent(p, *network); };
+  return [&method, p] { return method.make(p); };
+}
+
+const PlacementEntry& registered(const char* name) {
+  const PlacementEntry* method = find_strategy(placement_methods(), name);
   sim::check(method != nullptr, "a placement method that is not registered");
+  return *method;
+}
+
+PlaceEntry placing(const Use& use) {
+  const PlacementEntry& method = registered(use.method);
   PlaceEntry entry;
   entry.name = use.name;
-  entry.help = method->help;
-  entry.parameters = parameters_of(*method, use);
-  entry.make = [method, use](const Parameters& p, const PlaceInputs& inputs) -> std::unique_ptr<sim::Place> {
-    PlacedOptions options{.name = use.name, .groups = static_cast<int>(p.number("groups")), .searches = method->searches};
-    if (options.searches) options.evaluations = static_cast<std::int64_t>(p.number("evaluations"));
-    options.measures = options.searches && use.measures;
-    if (options.measures) options.reinitialisation_s = p.number("reinitialisation_s");
-    return std::make_unique<PlannedPlacement>(method->make(p), std::move(options), inputs);
+  entry.help = method.help;
+  entry.parameters = parameters_of(method, use);
+  entry.blueprint = method.blueprint;
+  entry.make = [&method, use](const Parameters& p, const PlaceInputs& inputs) -> std::unique_ptr<sim::Place> {
+    return std::make_unique<PlannedPlacement>(maker(method, p, inputs), options_of(method, use, p), inputs);
+  };
+  return entry;
+}
+
+/// In a replay the trained network of rl-transfer answers at once, unless another network or a search is asked for.
+PlaceEntry rl() {
+  constexpr double kEvaluations = 2000;  // of another network
+  const PlacementEntry &searching = registered("rl"), &trained = registered("rl-transfer");
+  const Use use{.method = "rl",
+                .name = "rl",
+                .evaluations = 0,
+                .help_of_evaluations = "steps that a search may try; 0: 2000, and none with the trained network"};
+  PlaceEntry entry = placing(use);
+  entry.help = "the trained network of rl-transfer, at once; or a search by reinforcement learning";
+  entry.blueprint = trained.blueprint;
+  for (ParameterDeclaration& declared : entry.parameters) {
+    if (declared.name != "network") continue;
+    declared.fallback = std::string("trained");
+    declared.choices.insert(declared.choices.begin(), "trained");
+    declared.help = "trained: on other graphs; the others learn on this one: they read the groups as a sequence, as a graph with "
+                    "what stands on each device, or make bundles of them";
+  }
+  entry.parameters.push_back(trained.parameters.back());
+  entry.make = [&searching, &trained, use](const Parameters& p, const PlaceInputs& inputs) -> std::unique_ptr<sim::Place> {
+    const bool is_trained = p.text("network") == "trained";
+    PlacedOptions options = options_of(searching, use, p);
+    options.searches = options.measures = !is_trained || options.evaluations > 0;
+    options.tries_others = !options.searches;
+    if (options.evaluations == 0) options.evaluations = is_trained ? 1 : static_cast<std::int64_t>(kEvaluations);
+    return std::make_unique<PlannedPlacement>(maker(is_trained ? trained : searching, p, inputs), std::move(options), inputs);
   };
   return entry;
 }
@@ -254,8 +308,9 @@ const std::vector<PlaceEntry>& place_strategies() {
                .evaluations = 1e6,
                .most_groups = kMostExactGroups,
                .measures = false}),
-      placing("rl"),
+      rl(),
       placing("rl-refined"),
+      placing("rl-transfer"),
   };
   return entries;
 }

@@ -59,6 +59,7 @@ struct ThreadsEntry : StrategyEntry {
 };
 struct PlaceEntry : StrategyEntry {
   std::function<std::unique_ptr<sim::Place>(const Parameters&, const PlaceInputs&)> make;
+  NetworkBlueprint (*blueprint)() = nullptr;  ///< of one with a trained network; its parameter "agent" names the file
 };
 struct QueueEntry : DecisionEntry<sim::Queue> {
   /// May it stop running jobs, with these parameters? Null: never.

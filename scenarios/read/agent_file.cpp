@@ -179,7 +179,7 @@ std::shared_ptr<const policies::NetworkState> read_agent(sim::JsonValue value, c
                                                          const policies::NetworkBlueprint& expected) {
   try {
     if (!choice.parameters.contains("agent")) {
-      const std::string file = agent_of(choice.name);
+      const std::string file = agent_of(expected.kind);
       return std::make_shared<policies::NetworkState>(parse_agent(std::string(embedded_file(file)), file, expected));
     }
     const sim::JsonValue named = *sim::ObjectReader(value, reading.mistakes).child("agent");

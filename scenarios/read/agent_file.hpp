@@ -25,8 +25,8 @@ std::string agent_text(const policies::NetworkState& state);
 /// As sim::write_file, with the text's SHA-256 as a last member, "sha256". Throws InputError when it cannot be written.
 void write_agent_file(const std::string& path, const policies::NetworkState& state);
 
-/// The agent that ships for a strategy: its path among the embedded files.
-inline std::string agent_of(const std::string& strategy) { return "policies/agents/" + strategy + ".json"; }
+/// The agent of a kind that ships: its path among the embedded files.
+inline std::string agent_of(const std::string& kind) { return "policies/agents/" + kind + ".json"; }
 
 // The trained network of a strategy that has one.
 

@@ -27,8 +27,10 @@ policies::FreeKnobs read_free(sim::ObjectReader& in, sim::Mistakes& mistakes) {
   return free;
 }
 
-void read_network(sim::JsonValue value, const AgentReading& reading, policies::StrategyChoice& choice) {
-  const auto* entry = policies::find_strategy(policies::configure_strategies(), choice.name);
+template <class Entry>
+void read_network(sim::JsonValue value, const std::vector<Entry>& entries, const AgentReading& reading,
+                  policies::StrategyChoice& choice) {
+  const Entry* entry = policies::find_strategy(entries, choice.name);
   if (entry != nullptr && entry->blueprint != nullptr) choice.network = read_agent(value, reading, choice, entry->blueprint());
 }
 
@@ -87,7 +89,7 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
     spec.name = std::string(value.text());
     read_strategy(value, policies::configure_strategies(), "policy", spec.configure, mistakes);
     warn_of_former_name(value, scenario);
-    read_network(value, {paths, scenario, mistakes}, spec.configure);
+    read_network(value, policies::configure_strategies(), {paths, scenario, mistakes}, spec.configure);
     return spec;
   }
   if (!value.is_object()) {
@@ -104,13 +106,15 @@ policies::PolicySpec read_policy(sim::JsonValue value, const Paths& paths, const
   if (const auto v = in.child("configure"); v && !from_process(*v, spec.configure)) {
     read_strategy(*v, policies::configure_strategies(), "configure strategy", spec.configure, mistakes);
     warn_of_former_name(*v, scenario);
-    read_network(*v, {paths, scenario, mistakes}, spec.configure);
+    read_network(*v, policies::configure_strategies(), {paths, scenario, mistakes}, spec.configure);
   }
   read_learner(in, spec, mistakes);
   spec.free = read_free(in, mistakes);
   if (const auto seed = in.maybe_integer("policy_seed", sim::at_least(0))) spec.policy_seed = static_cast<std::uint64_t>(*seed);
-  if (const auto v = in.child("place"); v && !from_process(*v, spec.place))
+  if (const auto v = in.child("place"); v && !from_process(*v, spec.place)) {
     read_strategy(*v, policies::place_strategies(), "place strategy", spec.place, mistakes);
+    read_network(*v, policies::place_strategies(), {paths, scenario, mistakes}, spec.place);
+  }
   if (const auto v = in.child("threads"); v && !from_process(*v, spec.threads))
     read_strategy(*v, policies::threads_strategies(), "threads strategy", spec.threads, mistakes);
   if (const auto v = in.child("queue"); v && !from_process(*v, spec.queue))

@@ -169,7 +169,8 @@ struct Menu {
   Choices ranked;
   bool feasible = true;
   std::string remedy;
-  double wait_s = 0;  ///< of an arriving job, before it queues: so long is measured for it, outside of the queue
+  double wait_s = 0;    ///< of an arriving job, before it queues: so long is measured for it, outside of the queue
+  double wait_usd = 0;  ///< what is measured for this job alone costs it
   Pause pause;        ///< instead of going on; at the end of a stage a checkpoint is written first
   /// Of a job that loses its devices before its stage ends, by a node that goes or by the queue: `configure` is asked before it
   /// queues again.
@@ -180,9 +181,10 @@ struct Menu {
 struct StepPlan {
   int replicas = 1;
   std::vector<DeviceIndex> device_of_op = {};  ///< for one replica; empty: all on one device
-  /// At each start, what finding it took: so many steps as this plan's, each after a re-initialisation.
+  /// What a search takes that the answer asks for: so many steps as this plan's, each after a re-initialisation.
   std::int64_t evaluations = 0;
   double reinitialisation_s = 0;
+  double expected_share = 1;  ///< of an estimate: what that search is expected to leave of the step's time
   std::string note = {};  ///< for decisions.csv; none for a plain data-parallel plan
   bool operator==(const StepPlan&) const = default;
 };

@@ -158,6 +158,7 @@ struct JobRecord {
   TimeParts time;
   DeviceParts devices;
   double checkpoint_usd = 0;  ///< of cost.switch_usd: periodic checkpoints
+  double measured_usd = 0;    ///< beside `cost`: what was measured for this job alone
   double energy_j = 0;
   double co2_kg = kUnset;  ///< NaN where the cluster has no carbon intensity
   double device_s = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/random.hpp"
 #include "sim/base/units.hpp"
@@ -164,6 +165,8 @@ StageRates StageRunner::compute(const Job& job, const Configuration& configurati
 }
 
 const StageRates& StageRunner::rates(const Job& job, const Configuration& configuration) {
+  if (policy_.place != nullptr && policy_.place->changes() != std::exchange(place_changes_, policy_.place->changes()))
+    rates_.clear();
   Key key{.profile = job.profile->index,
           .groups = configuration.groups,
           .sync = configuration.sync,

@@ -74,7 +74,7 @@ class StageRunner {
 
   // The parts of `run`, for planners that try many choices from one standing.
 
-  /// Memoised.
+  /// Memoised, until a search has changed the answers of `place`.
   const StageRates& rates(const Job& job, const Configuration& configuration);
   /// Up to the choice's `until_epochs`; `batch_before` as in take_up_batch.
   StageTraining train(const Job& job, const Choice& choice, Progress from, double batch_before) const;
@@ -124,6 +124,7 @@ class StageRunner {
   const Models models_;
   const Policy policy_;
   std::map<Key, StageRates, Less> rates_;
+  std::uint64_t place_changes_ = 0;  // that rates_ knows of
 };
 
 // A whole job alone on an empty cluster, in closed form: what estimates, the oracle and the manual reference cost are made of.

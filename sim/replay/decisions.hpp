@@ -1,6 +1,7 @@
 // The decisions of a policy as the replay asks for them: what it may see, what it answers, and whether the answer is valid.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -96,6 +97,13 @@ class Configurator {
   virtual void on_out_of_memory(const Job& /*job*/, const Configuration& /*configuration*/) {}
 };
 
+/// What an answer of `place` is for.
+struct PlacePurpose {
+  bool decides = false;  ///< the job gets this configuration; else it is one of several that are compared
+  double steps = 0;      ///< expected with the configuration from now on; 0: unknown
+  double time_s = 0;     ///< of the job, expected by what is known so far; 0: unknown
+};
+
 /// One group of a job's configuration, on the nodes of its allocation.
 struct PlaceView {
   const OpGraph* graph = nullptr;
@@ -105,6 +113,7 @@ struct PlaceView {
   const Device* worker = nullptr;
   int group = 0;            ///< index into the configuration's
   int workers_on_node = 0;  ///< of the first node
+  PlacePurpose purpose = {};
 };
 
 /// `place`: gets the GPUs of ONE node of the allocation. Answers replicas = all of them (data-parallel), or one
@@ -113,6 +122,10 @@ class Place {
  public:
   virtual ~Place() = default;
   virtual StepPlan place(const PlaceView& view) = 0;
+  /// May it search for a configuration that a job gets?
+  virtual bool searches() const { return false; }
+  /// How often searches have changed its answers so far: answers that were kept must be asked for again.
+  virtual std::uint64_t changes() const { return 0; }
 };
 
 /// `threads`: how a CPU worker runs the graph with so many samples a step.

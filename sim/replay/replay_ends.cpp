@@ -140,6 +140,7 @@ void ReplayRun::emit(JobSlot slot, FailureReason reason, double now_s) {
                    .time = live.time,
                    .devices = live.devices,
                    .checkpoint_usd = live.checkpoint_usd,
+                   .measured_usd = live.measured_usd,
                    .energy_j = live.meter.energy_j,
                    .co2_kg = cluster_.carbon_g_per_kwh ? live.meter.co2_kg : kUnset,
                    .device_s = live.meter.device_s,
@@ -232,6 +233,7 @@ void ReplayRun::hold_back(JobSlot slot, double now_s) {
     return;
   }
   if (wait_s > 0) {
+    live.measured_usd += jobs_[slot].menu.wait_usd;
     ++live.waits_for;
     live.measured = events_.push({on_date_grid(now_s + wait_s), EventClass::timer, subject_of(slot, JobTimer::measured)});
   }

@@ -62,6 +62,7 @@ struct LiveJob {
   TimeParts time;
   DeviceParts devices;
   double checkpoint_usd = 0;
+  double measured_usd = 0;
   double preemption_s = 0;
   bool gives_way = false;  ///< this stage ends by a preemption
   bool returns = false;    ///< the stage before did

@@ -60,7 +60,8 @@ void ReplayRun::start(const Start& start, double now_s) {
   live.plans.clear();
   if (job.work != Work::rigid) {
     ask_policy("place and threads", &job, now_s, [&] {
-      live.plans = ask_plans(setup_.policy, *setup_.models.step_times, cluster_, job, choice.configuration, live.layout);
+      live.plans = ask_plans(setup_.policy, *setup_.models.step_times, cluster_, job, choice.configuration, live.layout,
+                             {.decides = true});
       const OpGraph& graph = setup_.models.step_times->graph(*job.profile);
       for (std::size_t g = 0; g < live.plans.size(); ++g) {
         const Device& worker = worker_device(cluster_, choice.configuration.groups[g].pool);

@@ -141,7 +141,7 @@ double lost_seconds(const StageCourse& course, double elapsed_s) {
 }
 
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
-                             const Configuration& configuration, const Layout& layout) {
+                             const Configuration& configuration, const Layout& layout, const PlacePurpose& purpose) {
   std::vector<Plans> plans(configuration.groups.size());
   if (job.work == Work::rigid) return plans;
   const OpGraph& graph = step_times.graph(*job.profile);
@@ -157,7 +157,8 @@ std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, 
                                          .nodes = &layout[g],
                                          .worker = &worker,
                                          .group = static_cast<int>(g),
-                                         .workers_on_node = layout[g].front().devices});
+                                         .workers_on_node = layout[g].front().devices,
+                                         .purpose = purpose});
     if (worker.kind == DeviceKind::cpu)
       plans[g].threads = policy.threads->plan(graph, worker, configuration.groups[g].batch_per_worker);
   }

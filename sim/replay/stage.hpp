@@ -97,7 +97,7 @@ double lost_seconds(const StageCourse& course, double elapsed_s);
 
 /// What `place` and `threads` answer for each group of a layout.
 std::vector<Plans> ask_plans(const Policy& policy, const StepTimes& step_times, const Cluster& cluster, const Job& job,
-                             const Configuration& configuration, const Layout& layout);
+                             const Configuration& configuration, const Layout& layout, const PlacePurpose& purpose = {});
 
 // How far a stage is at a date: training at a speed that may change, with a checkpoint after each interval of training. In closed
 // form from change to change, so that checkpoints are no events.

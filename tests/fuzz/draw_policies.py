@@ -12,7 +12,7 @@ RANGES = {"evaluations": (1, 40), "groups": (2, 12), "networks": (10, 30), "roun
           "ageing_per_hour": (0, 1000)}
 # What a node's graph costs to place by default, for strategies that search.
 COSTLY = {"annealing": {"evaluations": 30, "groups": 8}, "exact": {"groups": 3}, "rl": {"evaluations": 16, "groups": 6},
-          "rl-refined": {"evaluations": 16, "groups": 6}}
+          "rl-refined": {"evaluations": 16, "groups": 6}, "rl-transfer": {"evaluations": 16, "groups": 6}}
 # Parameters that name files, or have a shape of their own.
 OWN_SHAPE = {"agent", "partitions", "services", "weights"}
 # With fewer evaluations than it takes this one refuses to answer.

@@ -55,8 +55,9 @@ struct Bundled {
   policies::RunHistory history;
   workloads::World world;
 
-  explicit Bundled(const RealWorld& of, const workloads::WorldErrors& errors = workloads::WorldErrors::scaled(0))
-      : real(of), world(of.world(errors)) {}
+  explicit Bundled(const RealWorld& of, const workloads::WorldErrors& errors = workloads::WorldErrors::scaled(0),
+                   std::uint64_t seed = 1)
+      : real(of), world(of.world(errors, seed)) {}
   policies::BundleInputs inputs(std::uint64_t policy_seed = 1) {
     return {.cluster = &real.cluster,
             .costs = costs,
