@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "policies/configure/belief_of_runs.hpp"
 #include "policies/configure/menu.hpp"
 #include "policies/learn/active_probes.hpp"
 #include "policies/place/data_parallel.hpp"
@@ -51,7 +52,7 @@ class Profiling::Profiler {
         world_(world),
         repetition_(repetition),
         runner_(scenario.cluster, scenario.costs, world.models(), {.name = "profiling", .place = &place_, .threads = &threads_}),
-        believed_(scenario.cluster, scenario.costs, belief.models(), {.name = "manual", .place = &place_, .threads = &threads_}) {
+        believed_(scenario.cluster, scenario.costs, belief.models(), {.name = "belief", .place = &place_, .threads = &threads_}) {
   }
 
   /// What a run of any configuration of the grid and any number of epochs is believed to cost in the mean; 0: none fits.
@@ -132,6 +133,9 @@ class Profiling::Profiler {
     return policies::candidate_configurations(job, scenario_.cluster, belief_, {});
   }
 
+  const workloads::Belief& belief() const { return belief_; }
+  /// Runs jobs alone by the belief.
+  sim::AloneRunner& believed() { return believed_; }
   const workloads::ProfileModel& model_of(const sim::Profile& profile) const { return belief_.profiles().of(profile); }
   const Scenario& scenario() const { return scenario_; }
   /// Of a job alone, until its first step.
@@ -250,7 +254,7 @@ class Profiling::Profiler {
 /// The active measurements of one profile, made in the world.
 struct Profiling::Campaign final : policies::Laboratory {
   Campaign(Profiler& profiler, const sim::Profile& of_profile, const std::vector<int>& pools, const policies::Learning& learning)
-      : lab(profiler), profile(of_profile) {
+      : lab(profiler), profile(of_profile), believed(lab.believed(), lab.scenario().cluster, lab.belief(), of_profile) {
     std::vector<policies::ProbeCandidate> candidates;
     const workloads::ProfileModel& model = lab.model_of(profile);
     const Scenario& scenario = lab.scenario();
@@ -273,11 +277,13 @@ struct Profiling::Campaign final : policies::Laboratory {
                              .samples = model.training_samples,
                              .told = policies::Told::recipe};
     if (model.convergence) recipe.epochs = model.convergence->reference_epochs;
-    probes = std::make_unique<policies::ActiveProbes>(
-        std::move(candidates), recipe,
-        policies::ActiveOptions{
-            .envelope = learning.envelope, .margins = learning.margins, .reuse_jobs = scenario.profiling_reuse_jobs},
-        *this);
+    probes =
+        std::make_unique<policies::ActiveProbes>(std::move(candidates), recipe,
+                                                 policies::ActiveOptions{.envelope = learning.envelope,
+                                                                         .margins = learning.margins,
+                                                                         .believed = learning.weighs_belief ? &believed : nullptr,
+                                                                         .reuse_jobs = scenario.profiling_reuse_jobs},
+                                                 *this);
   }
 
   double price_usd(std::size_t candidate, double held_s) const override {
@@ -338,6 +344,7 @@ struct Profiling::Campaign final : policies::Laboratory {
   Profiler& lab;
   const sim::Profile& profile;
   std::vector<sim::Configuration> configurations;
+  policies::BeliefOfRuns believed;
   std::map<double, double> trained;  ///< epochs by batch
   std::unique_ptr<policies::ActiveProbes> probes;
 };

@@ -127,7 +127,7 @@ MeasuredCells TablePolicy::active_probes(const TableQuestion& question, const Ta
                     .runs = share_of(history.fraction, table.options().size())};
   for (std::size_t task = 0; task < table.tasks().size(); ++task)
     search.random_keys.push_back(stream_key(history, fmt::format("active probes of {}", task)));
-  TaskModel model(table, learning_.table.together, learning_.spread_factor);
+  TaskModel model(table, learning_.table.transfer, learning_.spread_factor);
   return probe_tasks(table, search, model);
 }
 
@@ -154,9 +154,15 @@ TablePolicy::Answer TablePolicy::choose(const TableQuestion& question, const Tab
   }
   answer.measured = past_runs(question, history);
   if (learning_.table.foresees) {
-    TaskModel model(*question.table, learning_.table.together, learning_.spread_factor);
-    for (std::size_t task = 0; task < question.table->tasks().size(); ++task)
-      for (std::size_t option = 0; option < question.table->options().size(); ++option)
+    // Runs drawn at random are too few near the limits to tell which is better.
+    const bool tells = learning_.probing == Probing::active || learning_.table.transfer != TaskTransfer::held_out;
+    TaskModel model(*question.table, tells ? learning_.table.transfer : TaskTransfer::together, learning_.spread_factor);
+    // In an order of chance, so that a run is foretold neither by its neighbours nor without the other tasks' runs.
+    std::vector<std::size_t> order(question.table->options().size());
+    std::iota(order.begin(), order.end(), 0);
+    sim::Random(stream_key(history, "held-out order")).shuffle(std::span(order));
+    for (const std::size_t option : order)
+      for (std::size_t task = 0; task < question.table->tasks().size(); ++task)
         if (answer.measured.has(task, option) && question.table->outcome(task, option) != nullptr) model.see(task, option);
     for (const TableJob& job : question.jobs) answer.choices.push_back(cheapest_foreseen(*question.table, job, model));
     return answer;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/configure/from_history.hpp"
+#include "policies/harness/across_tasks.hpp"
 #include "policies/harness/table_choice.hpp"
 #include "policies/registry/bundle.hpp"
 #include "report/statistics.hpp"

@@ -28,6 +28,10 @@ bool FromHistory::allowed(const ConfigureView& view, const sim::Configuration& c
 namespace {
 
 constexpr std::size_t kMostAnswers = 16;  // of a profile: whole menus
+constexpr double kForever_s = 1e12;       // which no training takes: nothing sets its bound
+constexpr const char* kTooLarge = "does not fit memory";
+
+void add_note(std::string& note, const char* text) { note += (note.empty() ? "" : "; ") + std::string(text); }
 
 /// Does nothing tell the jobs apart that a menu from past runs depends on?
 bool asks_the_same(const sim::Job& a, const sim::Job& b) {
@@ -80,7 +84,8 @@ FromHistory::Known& FromHistory::known(const ConfigureView& view) {
 
 sim::Menu FromHistory::configure(const ConfigureView& view, const workloads::Belief& belief) {
   if (predictors_ == nullptr)
-    predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_, use_.curves);
+    predictors_ = std::make_unique<HistoryPredictors>(*view.history, view.cluster, belief, *learner_, use_.curves,
+                                                      use_.weighs_belief ? view.believed : nullptr);
   predictors_->read(*view.history);
   Known& of_profile = known(view);
   std::vector<Known::Answer>& answers = of_profile.answers;
@@ -110,19 +115,44 @@ sim::Menu FromHistory::choose(const ConfigureView& view, const workloads::Belief
     // Of the candidates manual's need not fit by the belief, and no run can have told; of the others runs may have.
     if (is_too_large(c) || (c == view.manual && !fits_memory(view.job, view.cluster, belief, c))) {
       choices.back().predicted.feasible = false;
-      choices.back().predicted.note = "does not fit memory";
+      choices.back().predicted.note = kTooLarge;
     }
   }
   sim::Menu menu = rank(view.job, std::move(choices));
   if (!menu.feasible) {
-    // Predictors that see no way say nothing about which failure is cheap: do what an experienced user would.
-    const auto manual = std::find_if(menu.ranked.begin(), menu.ranked.end(),
-                                     [&](const sim::Choice& c) { return c.configuration == view.manual; });
-    if (manual != menu.ranked.end()) std::rotate(menu.ranked.begin(), manual, manual + 1);
+    fall_back(view, menu);
   } else if (use_.exploration > 0) {
     explore(view, runs, menu);
   }
   return menu;
+}
+
+/// Where nothing is predicted to keep the limits. Bounds say which choice comes nearest: the accuracy first, whatever the
+/// deadline, then the time, so that a looser deadline never makes the choice dearer. Other predictors say nothing about which
+/// failure is cheap, and neither do bounds that nothing sets: then what an experienced user would do.
+void FromHistory::fall_back(const ConfigureView& view, sim::Menu& menu) const {
+  const auto first = [&](auto found) {
+    if (found != menu.ranked.end()) std::rotate(menu.ranked.begin(), found, found + 1);
+  };
+  const auto says_nothing = [](const sim::Choice& c) { return !(c.predicted.time_s < kForever_s); };
+  const bool knows_nothing = std::ranges::all_of(menu.ranked, says_nothing);
+  if (!learner_->gives_bounds() || knows_nothing) {
+    first(std::ranges::find_if(menu.ranked, [&](const sim::Choice& c) { return c.configuration == view.manual; }));
+    if (learner_->gives_bounds() && knows_nothing && !menu.ranked.empty())
+      add_note(menu.ranked.front().predicted.note, "too few past runs to say anything: manual's choice");
+    return;
+  }
+  const auto order = [&](const sim::Choice& c) {
+    const sim::Prediction& p = c.predicted;
+    const double usd = std::isnan(p.ranked_cost_usd) ? p.cost_usd : p.ranked_cost_usd;
+    const double held_usd = std::isnan(p.safe_cost_usd) ? p.cost_usd : p.safe_cost_usd;
+    return std::make_tuple(
+        says_nothing(c) || p.note == kTooLarge,
+        view.job.has_target() ? std::max(0.0, view.job.target_accuracy - (std::isnan(p.accuracy) ? -1 : p.accuracy)) : 0.0,
+        view.job.has_cost_limit() ? std::max(0.0, held_usd - view.job.cost_limit_usd) : 0.0,
+        view.job.has_deadline() ? std::max(0.0, p.time_s - view.job.deadline_s) : 0.0, usd);
+  };
+  first(std::ranges::min_element(menu.ranked, {}, order));
 }
 
 /// One step of workers or batch away from the best choice, where nothing has run yet and the limits are sure to be kept: the
@@ -153,8 +183,8 @@ constexpr std::size_t kEnoughRuns = 10;  // with fewer on an instance, those of 
 /// Of the way from an epoch's expected to its pessimistic time, for the money that choices are ranked by: of many uncertain ones
 /// the one that looks cheapest is rather the one that is most underestimated (the winner's curse).
 constexpr double kCaution = 0.5;
-
-void add_note(std::string& note, const char* text) { note += (note.empty() ? "" : "; ") + std::string(text); }
+/// What is believed is a mean already: of it less is left open.
+constexpr double kCautionOfBelief = 0.25;
 
 }  // namespace
 
@@ -181,6 +211,11 @@ double HistoryPredictors::roofline_ratio(const sim::Profile& profile, const std:
   return seconds(*b) / seconds(*a);
 }
 
+const BelievedRuns* HistoryPredictors::believed(const sim::Profile& profile) {
+  if (believed_ == nullptr) return nullptr;
+  return &beliefs_.try_emplace(profile.index, *believed_, cluster_, belief_, profile).first->second;
+}
+
 void HistoryPredictors::forget(const sim::Profile& profile) {
   std::erase_if(epoch_times_, [&](const auto& entry) { return entry.first.first == profile.index; });
   std::erase_if(accuracies_, [&](const auto& entry) { return entry.first.first == profile.index; });
@@ -194,7 +229,9 @@ const HistoryPredictors::InstanceTimes& HistoryPredictors::epoch_times(const sim
   const RunHistory::Gathered gathered = history_->on_instance_or_borrowed(
       *job.profile, instance, learner_.borrows() ? kEnoughRuns : 0,
       [&](const std::string& from, const std::string& to) { return roofline_ratio(*job.profile, from, to); });
-  return epoch_times_.emplace(key, InstanceTimes{learner_.epoch_times(gathered.runs), gathered.borrowed}).first->second;
+  return epoch_times_
+      .emplace(key, InstanceTimes{learner_.weighed_times(gathered.runs, believed(*job.profile)), gathered.borrowed})
+      .first->second;
 }
 
 const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynchronous) {
@@ -203,7 +240,7 @@ const Accuracies* HistoryPredictors::accuracies(const sim::Job& job, bool asynch
   if (known != accuracies_.end()) return known->second.get();
   std::vector<PastRun> runs = history_->of(*job.profile);
   if (!learner_.reads_curves() && keeps_curves_) runs = points_of_curves(runs);
-  return accuracies_.emplace(key, learner_.accuracies(runs, asynchronous)).first->second.get();
+  return accuracies_.emplace(key, learner_.weighed_accuracies(runs, asynchronous, believed(*job.profile))).first->second.get();
 }
 
 HistoryPredictors::Training HistoryPredictors::predict_training(const sim::Job& job, const PlannedRun& run) {
@@ -284,7 +321,11 @@ sim::Prediction HistoryPredictors::predict(const sim::Job& job, const sim::Confi
   const auto usd = [&](double time_s) { return sim::usd_for(cluster_, costs, c, time_s); };
   const double expected_s = expected_epochs * epoch.smooth * money_scale, cautious_s = expected_epochs * epoch.safe * time_scale;
   out.cost_usd = usd(before_s + expected_s);
-  out.ranked_cost_usd = usd(before_s + (1 - kCaution) * expected_s + kCaution * cautious_s);
+  const double caution = learner_.gives_bounds() && believed_ != nullptr ? kCautionOfBelief : kCaution;
+  out.ranked_cost_usd = usd(before_s + (1 - caution) * expected_s + caution * cautious_s);
+  // Between bounds what choices are ranked by is what is expected: so a looser limit, which leaves all choices and adds some,
+  // never raises it.
+  if (learner_.gives_bounds()) out.cost_usd = out.ranked_cost_usd;
   out.safe_cost_usd = std::max(out.cost_usd, usd(out.time_s));
   return out;
 }

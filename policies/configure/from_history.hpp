@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/configure/belief_of_runs.hpp"
 #include "policies/configure/configure.hpp"
 #include "policies/learn/run_learner.hpp"
 
@@ -15,10 +16,16 @@ namespace rehearse::policies {
 
 class HistoryPredictors {
  public:
-  /// Everything must outlive the predictors. Fits are made when first asked for.
+  /// Everything must outlive the predictors. Fits are made when first asked for. `believed` runs jobs alone by the belief, which
+  /// is weighed with the past runs; null: they alone count.
   HistoryPredictors(const RunHistory& history, const sim::Cluster& cluster, const workloads::Belief& belief,
-                    const RunLearner& learner, bool keeps_curves)
-      : history_(&history), cluster_(cluster), belief_(belief), learner_(learner), keeps_curves_(keeps_curves) {}
+                    const RunLearner& learner, bool keeps_curves, sim::AloneRunner* believed = nullptr)
+      : history_(&history),
+        cluster_(cluster),
+        belief_(belief),
+        learner_(learner),
+        keeps_curves_(keeps_curves),
+        believed_(believed) {}
   void read(const RunHistory& history) { history_ = &history; }
 
   /// The history has other runs of the profile now, or its curves.
@@ -34,6 +41,7 @@ class HistoryPredictors {
   };
   const InstanceTimes& epoch_times(const sim::Job& job, const std::string& instance);
   const Accuracies* accuracies(const sim::Job& job, bool asynchronous);
+  const BelievedRuns* believed(const sim::Profile& profile);
   double roofline_ratio(const sim::Profile& profile, const std::string& from, const std::string& to) const;
   /// What a job's training will take, wherever it runs.
   struct Training {
@@ -52,6 +60,8 @@ class HistoryPredictors {
   const workloads::Belief& belief_;
   const RunLearner& learner_;
   const bool keeps_curves_;
+  sim::AloneRunner* const believed_;
+  std::map<int, BeliefOfRuns> beliefs_;  ///< by profile
   std::map<std::pair<int, std::string>, InstanceTimes> epoch_times_;
   std::map<std::pair<int, bool>, std::unique_ptr<Accuracies>> accuracies_;
   std::map<TrainingKey, Training> trainings_;
@@ -67,6 +77,7 @@ enum class Frozen { nothing, batch, resources };
 struct HistoryUse {
   Frozen frozen = Frozen::nothing;
   bool curves = false;         ///< all points of a run's curve count, not its end alone
+  bool weighs_belief = false;  ///< past runs are weighed with what is believed
   bool only_measured = false;  ///< only configurations of which there is a run are chosen, and manual's
   double exploration = 0;      ///< a job may cost so large a share more for what it teaches; 0: none does
 };
@@ -93,6 +104,7 @@ class FromHistory final : public Configure {
   };
   Known& known(const ConfigureView& view);
   sim::Menu choose(const ConfigureView& view, const workloads::Belief& belief, const std::vector<PastRun>& runs);
+  void fall_back(const ConfigureView& view, sim::Menu& menu) const;
   void explore(const ConfigureView& view, const std::vector<PastRun>& runs, sim::Menu& menu) const;
   bool allowed(const ConfigureView& view, const sim::Configuration& configuration) const;
   const std::unique_ptr<RunLearner> learner_;

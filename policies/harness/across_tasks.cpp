@@ -13,6 +13,9 @@ namespace {
 constexpr double kTimeNoise = 0.10, kOddsNoise = 0.25;
 constexpr double kTimeBound = 0.15, kOddsBound = 0.3;
 
+constexpr double kWorth = 4;   // runs that the deviations are worth before any is foretold
+constexpr double kKept = 0.9;  // of what a foretold run counts, when the next one is
+
 constexpr double kSure = 0.97;  // an option that was not run must keep the limits with this probability
 constexpr double kCaution =
     0.5;  // deviations that its money is thought to be above the mean: the cheapest of many looks too cheap
@@ -84,8 +87,41 @@ double held_between(double probability, double limit, const LogBounds& bounds, d
 
 }  // namespace
 
-TaskModel::TaskModel(const RunTable& table, bool together, double spread_factor)
-    : table_(table), together_(together), spread_factor_(spread_factor), seen_(table) {
+double Foretold::factor() const { return std::sqrt(std::max(1.0, (kWorth + squares) / (kWorth + runs))); }
+
+void Foretold::add(const Gaussian& before, double value) {
+  const double z = (value - before.mean) / before.deviation;
+  log_likelihood = kKept * log_likelihood - 0.5 * z * z - std::log(before.deviation);
+  squares = kKept * squares + z * z;
+  runs = kKept * runs + 1;
+}
+
+Gaussian TaskModel::Models::measured_at(std::size_t task, std::span<const LinearTerm> terms, TaskTransfer transfer) const {
+  const auto of = [&](const LinearModel& model, const Foretold& foretold) {
+    const Gaussian there = model.measured_at(terms);
+    return Gaussian{there.mean, there.deviation * foretold.factor()};
+  };
+  if (transfer == TaskTransfer::together) return of(together.front(), by_together[task]);
+  if (transfer == TaskTransfer::apart) return of(apart[task], by_apart[task]);
+  const Gaussian a = of(together.front(), by_together[task]), b = of(apart[task], by_apart[task]);
+  const double share = 1 / (1 + std::exp(by_apart[task].log_likelihood - by_together[task].log_likelihood));
+  const double mean = share * a.mean + (1 - share) * b.mean;
+  const auto spread = [&](const Gaussian& g) { return g.deviation * g.deviation + (g.mean - mean) * (g.mean - mean); };
+  return {mean, std::sqrt(share * spread(a) + (1 - share) * spread(b))};
+}
+
+void TaskModel::Models::add(std::size_t task, std::span<const LinearTerm> terms, double value, bool is_bound) {
+  const auto learn = [&](LinearModel& model, Foretold& foretold) {
+    if (is_bound) return model.add_above(terms, value);
+    foretold.add(model.measured_at(terms), value);
+    model.add(terms, value);
+  };
+  learn(together.front(), by_together[task]);
+  learn(apart[task], by_apart[task]);
+}
+
+TaskModel::TaskModel(const RunTable& table, TaskTransfer transfer, double spread_factor)
+    : table_(table), transfer_(transfer), spread_factor_(spread_factor), seen_(table) {
   instance_of_ = grouped(table.options(), instances_, [](const auto& a, const auto& b) { return a.instance == b.instance; });
   profile_of_ = grouped(table.tasks(), profiles_, [](const auto& a, const auto& b) { return a.has_profile_of(b); });
   setting_of_ = grouped(table.tasks(), settings_,
@@ -101,10 +137,17 @@ TaskModel::TaskModel(const RunTable& table, bool together, double spread_factor)
       {{10, 1, 1, 0.25, 0.4, 0.3, 0.4, 1, 0.4, 0.5}, 1}, {{1, 0.5, 0.2}, instances_}, {{2, 0.5, 0.2}, profiles_}, {{0.1}, tasks}};
   const std::vector<Block> accuracy_blocks{
       {{2, 1, 1, 1, 0.4, 1}, 1}, {{0.7, 0.7, 0.7, 0.7, 0.25, 0.7}, settings_}, {{0.8, 0.3, 0.3, 0.15, 0.4}, tasks}};
-  const std::vector<double> time_prior = spreads_of(time_blocks, spread_factor);
-  const std::vector<double> accuracy_prior = spreads_of(accuracy_blocks, spread_factor);
-  const Models fresh{.time = {time_prior, spread_factor * kTimeNoise}, .accuracy = {accuracy_prior, spread_factor * kOddsNoise}};
-  models_.assign(together ? 1 : table.tasks().size(), fresh);
+  time_ = fresh(spreads_of(time_blocks, spread_factor), spread_factor * kTimeNoise);
+  accuracy_ = fresh(spreads_of(accuracy_blocks, spread_factor), spread_factor * kOddsNoise);
+  earliest_cut_s_.assign(tasks, kUnbounded);
+}
+
+TaskModel::Models TaskModel::fresh(std::span<const double> spreads, double noise) const {
+  const std::size_t tasks = table_.tasks().size();
+  return {.together = {LinearModel(spreads, noise)},
+          .apart = std::vector<LinearModel>(tasks, LinearModel(spreads, noise)),
+          .by_together = std::vector<Foretold>(tasks),
+          .by_apart = std::vector<Foretold>(tasks)};
 }
 
 TaskModel::Terms TaskModel::time_terms(std::size_t task, std::size_t option) const {
@@ -143,27 +186,22 @@ double TaskModel::log_scale(std::size_t task, std::size_t option) const {
 void TaskModel::see(std::size_t task, std::size_t option) {
   const TableOutcome& outcome = *table_.outcome(task, option);
   seen_.add(task, option);
-  Models& models = models_[together_ ? 0 : task];
-  const Terms time = time_terms(task, option), accuracy = accuracy_terms(task, option);
-  const double seconds = std::log(outcome.time_s) - log_scale(task, option), odds = log_odds(outcome.accuracy);
-  if (outcome.censored) {
-    models.earliest_cut_s = std::min(models.earliest_cut_s, outcome.time_s);
-    models.time.add_above(time, seconds);
-    models.accuracy.add_above(accuracy, odds);
-  } else {
-    models.time.add(time, seconds);
-    models.accuracy.add(accuracy, odds);
-  }
+  const double seconds = std::log(outcome.time_s) - log_scale(task, option);
+  if (outcome.censored) earliest_cut_s_[task] = std::min(earliest_cut_s_[task], outcome.time_s);
+  time_.add(task, time_terms(task, option), seconds, outcome.censored);
+  accuracy_.add(task, accuracy_terms(task, option), log_odds(outcome.accuracy), outcome.censored);
 }
 
 /// An epoch's worker-seconds rise with workers and fall with the batch. Accuracy falls with the batch of a synchronous step, with
 /// the workers and their batches of an asynchronous one, and rises with the epochs.
 TaskModel::Foreseen TaskModel::foresee(std::size_t task, std::size_t option) const {
   const TableOption& o = table_.options()[option];
-  Foreseen result{.earliest_cut_s = models(task).earliest_cut_s, .spread_factor = spread_factor_};
-  result.log_time = models(task).time.measured_at(time_terms(task, option));
+  const double earliest_cut_s =
+      transfer_ == TaskTransfer::apart ? earliest_cut_s_[task] : *std::ranges::min_element(earliest_cut_s_);
+  Foreseen result{.earliest_cut_s = earliest_cut_s, .spread_factor = spread_factor_};
+  result.log_time = time_.measured_at(task, time_terms(task, option), transfer_);
   result.log_time.mean += log_scale(task, option);
-  result.log_odds = models(task).accuracy.measured_at(accuracy_terms(task, option));
+  result.log_odds = accuracy_.measured_at(task, accuracy_terms(task, option), transfer_);
   for (std::size_t other = 0; other < table_.options().size(); ++other) {
     const TableOption& p = table_.options()[other];
     if (!seen_.has(task, other) || p.asynchronous != o.asynchronous) continue;

@@ -7,16 +7,27 @@
 #include <vector>
 
 #include "policies/harness/table_choice.hpp"
+#include "policies/harness/task_transfer.hpp"
 #include "policies/learn/envelopes.hpp"
 #include "policies/learn/linear_regression.hpp"
 
 namespace rehearse::policies {
 
+/// How runs were foretold before they were seen. The last runs count most: of those before, each by a tenth less than the next.
+struct Foretold {
+  double log_likelihood = 0;
+  double squares = 0;  ///< of what they were off by, over what was believed of that
+  double runs = 0;
+  /// By which deviations were too small: sqrt((k + squares)/(k + runs)), worth k = 4 runs beforehand; at least 1.
+  double factor() const;
+  void add(const Gaussian& before, double value);
+};
+
 class TaskModel {
  public:
   /// The table must outlive it; nothing of its outcomes is known before it is seen, but which there are and their prices.
-  /// `together`: a task's runs tell of the others' too. `spread_factor` multiplies all spreads that are believed in.
-  TaskModel(const RunTable& table, bool together, double spread_factor = 1);
+  /// `spread_factor` multiplies all spreads that are believed in.
+  TaskModel(const RunTable& table, TaskTransfer transfer, double spread_factor = 1);
 
   void see(std::size_t task, std::size_t option);
   bool has_seen(std::size_t task, std::size_t option) const { return seen_.has(task, option); }
@@ -35,26 +46,31 @@ class TaskModel {
   Gaussian log_usd(const Foreseen& outcome, std::size_t task, std::size_t option) const;
 
  private:
+  /// Of one quantity.
   struct Models {
-    LinearModel time, accuracy;
-    double earliest_cut_s = kUnbounded;
+    std::vector<LinearModel> together, apart;     ///< one; one a task
+    std::vector<Foretold> by_together, by_apart;  ///< of each task
+    /// Both, each as likely as it has foretold the task's runs: mean and deviation of the mixture.
+    Gaussian measured_at(std::size_t task, std::span<const LinearTerm> terms, TaskTransfer transfer) const;
+    void add(std::size_t task, std::span<const LinearTerm> terms, double value, bool is_bound);
   };
+  Models fresh(std::span<const double> spreads, double noise) const;
   using Terms = std::vector<LinearTerm>;
   Terms time_terms(std::size_t task, std::size_t option) const;
   Terms accuracy_terms(std::size_t task, std::size_t option) const;
-  const Models& models(std::size_t task) const { return models_[together_ ? 0 : task]; }
   /// From what was measured, a time to one that is foreseen.
   double log_scale(std::size_t task, std::size_t option) const;
 
   const RunTable& table_;
-  const bool together_;
+  const TaskTransfer transfer_;
   const double spread_factor_;
   MeasuredCells seen_;
   std::vector<std::size_t> instance_of_;              ///< of each option
   std::vector<std::size_t> profile_of_, setting_of_;  ///< of each task
   std::size_t instances_ = 0, profiles_ = 0, settings_ = 0;
   double usual_batch_ = 0, usual_workers_ = 0, usual_global_batch_ = 0, usual_samples_ = 0, usual_epochs_ = 0;  ///< logarithms
-  std::vector<Models> models_;  ///< one, or one a task
+  Models time_, accuracy_;
+  std::vector<double> earliest_cut_s_;  ///< of each task
 };
 
 /// Of all tasks in turn, what is measured next.

@@ -15,6 +15,7 @@ namespace {
 constexpr double kProbeSteps = 50;       // that are timed, at least
 constexpr double kProbeSeconds = 5;      // for which steps are timed, at least
 constexpr std::size_t kWaveSize = 8;     // measurements at a time
+constexpr int kMostFirst = 8;            // of measurements of one instance that may be out of memory, one after the other
 constexpr int kMostWaves = 4;            // of timed steps, one after the other, at one date
 constexpr std::size_t kTypicalJobs = 5;  // jobs that stand for all that have arrived
 constexpr double kPatience = 0.5;        // of what a deadline leaves, that a job may wait for trainings
@@ -69,22 +70,38 @@ std::vector<JobLimits> ActiveProbes::typical_limits() const {
   return typical;
 }
 
-/// Without the time of a step on an instance nothing can be said of it: its fewest workers, at the batch nearest to the recipe's.
+/// Without the time of a step on an instance nothing can be said of it: its fewest workers, at the batch nearest to the recipe's;
+/// where that is out of memory, the next that may fit.
 double ActiveProbes::time_first(double now_s) {
-  const double usual = rows_.empty() ? 0 : std::log(rows_.front().run.batch_size);
+  double end_s = now_s;
+  for (int round = 0; round < kMostFirst; ++round) {
+    const std::vector<std::size_t> wave = first_of_instances();
+    if (wave.empty()) break;
+    const ProbeOutlook outlook(candidates_, known(end_s), options_, arrived_);
+    end_s = buy_times(wave, outlook, end_s);
+  }
+  return end_s;
+}
+
+/// Of each instance of which no time is known.
+std::vector<std::size_t> ActiveProbes::first_of_instances() const {
+  const double usual = rows_.empty() || rows_.front().run.told != Told::recipe ? 0 : std::log(rows_.front().run.batch_size);
   std::map<std::string, std::size_t> first;
   const auto distance = [&](std::size_t c) {
     const PlannedRun& run = candidates_[c].run;
     return std::make_pair(usual > 0 ? std::abs(std::log(run.batch_size) - usual) : 0.0, run.workers);
   };
+  const auto is_known = [&](const std::string& instance) {
+    return std::ranges::any_of(rows_, [&](const Row& row) { return row.run.instance == instance && tells_time(row.run); });
+  };
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    if (candidates_[c].too_large || is_known(candidates_[c].instance)) continue;
     const auto [known, is_new] = first.emplace(candidates_[c].instance, c);
     if (!is_new && distance(c) < distance(known->second)) known->second = c;
   }
   std::vector<std::size_t> wave;
   for (const auto& [instance, candidate] : first) wave.push_back(candidate);
-  const ProbeOutlook outlook(candidates_, known(now_s), options_, arrived_);
-  return buy_times(wave, outlook, now_s);
+  return wave;
 }
 
 double ActiveProbes::buy_times(std::span<const std::size_t> wave, const ProbeOutlook& outlook, double now_s) {

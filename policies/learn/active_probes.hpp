@@ -69,6 +69,7 @@ class ActiveProbes {
     double end_s = 0;
   };
   double time_first(double now_s);
+  std::vector<std::size_t> first_of_instances() const;
   double time_more(double now_s, const JobLimits& job);
   void train_more(double now_s);
   double train(std::size_t candidate, const Plan& plan, double now_s);

@@ -120,12 +120,16 @@ double high_from(const TimePoint& point, const TimeSlack& slack, double workers,
   return larger > kSame ? high + slack.batch : larger < -kSame ? high - larger + slack.proportion : high;
 }
 
-TimeEnvelope::TimeEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options)
+TimeEnvelope::TimeEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options, const BelievedRuns* believed)
     : points_(merged_points(runs, options.time_noise)) {
   sim::check(!points_.empty(), "an envelope of times without a run");
   deviations_ = options.time_noise > 0 ? deviations_of(options.probability) : 0;
   slack_ = refuted(points_, deviations_);
   fitted_ = isotonic_seconds(points_);
+  if (believed == nullptr) return;
+  believed_.emplace(*believed, runs.front().instance);
+  for (const TimePoint& point : points_) believed_->add(point.workers, point.batch, point.seconds, point.censored);
+  believed_->settle(options.time_noise);
 }
 
 LogBounds TimeEnvelope::bounds(double workers, double batch) const {
@@ -135,10 +139,14 @@ LogBounds TimeEnvelope::bounds(double workers, double batch) const {
     low = std::max(low, low_from(point, slack_, workers, batch) - noise);
     high = std::min(high, high_from(point, slack_, workers, batch) + noise);
   }
-  return ordered(low, high);
+  return guarded(ordered(low, high), believed_ ? believed_->at(workers, batch) : std::nullopt, deviations_);
 }
 
 double TimeEnvelope::centre(double workers, double batch) const {
+  if (const auto believed = believed_ ? believed_->at(workers, batch) : std::nullopt) {
+    const LogBounds within = bounds(workers, batch);
+    return std::clamp(believed->mean, within.low, within.high);
+  }
   double low = -kUnbounded, high = kUnbounded;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     TimePoint point = points_[i];
@@ -158,7 +166,8 @@ double key_of(const PastRun& run) { return std::log(run.asynchronous ? run.worke
 
 }  // namespace
 
-EpochEnvelope::EpochEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options) : options_(options) {
+EpochEnvelope::EpochEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options, const BelievedRuns* believed)
+    : options_(options), believed_(believed) {
   std::map<double, Group> by;
   for (const PastRun& run : runs) {
     if (run.told == Told::recipe) recipe_ = {.batch_size = run.batch_size, .epochs = run.epochs};
@@ -232,9 +241,26 @@ LogBounds EpochEnvelope::within(const std::vector<Reached>& seen, double batch, 
   return ordered(low, high);
 }
 
-LogBounds EpochEnvelope::bounds(double batch, double accuracy) const { return within(reached(accuracy), batch, deviations_); }
+std::optional<Gaussian> EpochEnvelope::believed(double batch, double accuracy) const {
+  if (believed_ == nullptr) return std::nullopt;
+  if (believed_epochs_.size() > 1000) believed_epochs_.clear();
+  const auto [known, is_new] = believed_epochs_.try_emplace(accuracy, *believed_, accuracy);
+  if (is_new) {
+    for (const Reached& group : reached(accuracy)) known->second.add(group.batch, group.epochs, !group.reached);
+    known->second.settle(options_.epoch_noise);
+  }
+  return known->second.at(batch);
+}
+
+LogBounds EpochEnvelope::bounds(double batch, double accuracy) const {
+  return guarded(within(reached(accuracy), batch, deviations_), believed(batch, accuracy), deviations_);
+}
 
 double EpochEnvelope::centre(double batch, double accuracy) const {
+  if (const auto epochs = believed(batch, accuracy)) {
+    const LogBounds within = bounds(batch, accuracy);
+    return std::clamp(epochs->mean, within.low, within.high);
+  }
   std::vector<Reached> seen = reached(accuracy);
   IsotonicSamples samples{.dimension = 1};
   for (const Reached& group : seen) {
@@ -264,8 +290,8 @@ namespace {
 
 class EnvelopeTimes final : public EpochTimes {
  public:
-  EnvelopeTimes(std::span<const PastRun> runs, const EnvelopeOptions& options, double margin)
-      : envelope_(runs, options), margin_(margin) {}
+  EnvelopeTimes(std::span<const PastRun> runs, const EnvelopeOptions& options, double margin, const BelievedRuns* believed)
+      : envelope_(runs, options, believed), margin_(margin) {}
   Prediction epoch_time_s(const PlannedRun& run) const override {
     const double workers = std::log(run.workers), batch = std::log(run.batch_size);
     const LogBounds bounds = envelope_.bounds(workers, batch);
@@ -285,8 +311,8 @@ class EnvelopeTimes final : public EpochTimes {
 
 class EnvelopeAccuracies final : public Accuracies {
  public:
-  EnvelopeAccuracies(std::span<const PastRun> runs, const EnvelopeOptions& options, double margin)
-      : envelope_(runs, options), margin_(margin) {}
+  EnvelopeAccuracies(std::span<const PastRun> runs, const EnvelopeOptions& options, double margin, const BelievedRuns* believed)
+      : envelope_(runs, options, believed), margin_(margin) {}
   bool empty() const { return envelope_.empty(); }
 
   Prediction accuracy(const PlannedRun& run, double epochs) const override {
@@ -335,14 +361,23 @@ class EnvelopeAccuracies final : public Accuracies {
 }  // namespace
 
 std::unique_ptr<EpochTimes> EnvelopeLearner::epoch_times(std::span<const PastRun> runs) const {
-  return runs.empty() ? nullptr : std::make_unique<EnvelopeTimes>(runs, options_, margins_.time);
+  return weighed_times(runs, nullptr);
+}
+
+std::unique_ptr<EpochTimes> EnvelopeLearner::weighed_times(std::span<const PastRun> runs, const BelievedRuns* believed) const {
+  return runs.empty() ? nullptr : std::make_unique<EnvelopeTimes>(runs, options_, margins_.time, believed);
 }
 
 std::unique_ptr<Accuracies> EnvelopeLearner::accuracies(std::span<const PastRun> runs, bool asynchronous) const {
+  return weighed_accuracies(runs, asynchronous, nullptr);
+}
+
+std::unique_ptr<Accuracies> EnvelopeLearner::weighed_accuracies(std::span<const PastRun> runs, bool asynchronous,
+                                                                const BelievedRuns* believed) const {
   std::vector<PastRun> alike;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(alike),
                [&](const PastRun& run) { return run.asynchronous == asynchronous || run.told == Told::recipe; });
-  auto made = std::make_unique<EnvelopeAccuracies>(alike, options_, margins_.epochs);
+  auto made = std::make_unique<EnvelopeAccuracies>(alike, options_, margins_.epochs, asynchronous ? nullptr : believed);
   if (made->empty()) return nullptr;
   return made;
 }

@@ -14,18 +14,11 @@
 #include <span>
 #include <vector>
 
+#include "policies/learn/believed_runs.hpp"
+#include "policies/learn/log_bounds.hpp"
 #include "policies/learn/run_learner.hpp"
 
 namespace rehearse::policies {
-
-inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-
-/// Of a logarithm. `high` is infinite where it may never be.
-struct LogBounds {
-  double low = 0, high = 0;
-  double middle() const { return 0.5 * (low + high); }
-  double width() const { return high - low; }
-};
 
 struct EnvelopeOptions {
   double probability = 0.9;   ///< with which the bounds of a point hold, were the orders true
@@ -56,8 +49,8 @@ double high_from(const TimePoint& point, const TimeSlack& slack, double workers,
 /// Of one profile on one instance.
 class TimeEnvelope {
  public:
-  /// At least one run.
-  TimeEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options);
+  /// At least one run. `believed` must outlive it; null: what was measured alone counts.
+  TimeEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options, const BelievedRuns* believed = nullptr);
   /// Of the logarithm of a sample's seconds, at logarithms of workers and batch.
   LogBounds bounds(double workers, double batch) const;
   double centre(double workers, double batch) const;
@@ -70,6 +63,7 @@ class TimeEnvelope {
   std::vector<double> fitted_;  ///< of each point, by isotonic regression
   TimeSlack slack_;
   double deviations_ = 0;
+  std::optional<BelievedTimes> believed_;
 };
 
 /// The publication's: known beforehand, and believed until runs refute it.
@@ -81,7 +75,8 @@ struct Recipe {
 class EpochEnvelope {
  public:
   /// Runs of the same way to combine gradients; of asynchronous ones the staleness (workers) takes the place of the batch.
-  EpochEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options);
+  /// `believed` is of synchronous ones; it must outlive this; null: what was measured alone counts.
+  EpochEnvelope(std::span<const PastRun> runs, const EnvelopeOptions& options, const BelievedRuns* believed = nullptr);
   bool empty() const { return groups_.empty() && recipe_.epochs == 0; }
   /// Of the logarithm of the epochs, at the logarithm of the batch.
   LogBounds bounds(double batch, double accuracy) const;
@@ -108,13 +103,17 @@ class EpochEnvelope {
     bool reached = false;
   };
   const std::vector<Reached>& reached(double accuracy) const;
+  /// Nothing where nothing is believed.
+  std::optional<Gaussian> believed(double batch, double accuracy) const;
   LogBounds within(const std::vector<Reached>& seen, double batch, double deviations) const;
 
   EnvelopeOptions options_;
   std::vector<Group> groups_;  ///< by rising batch
   Recipe recipe_;
   double deviations_ = 0;
+  const BelievedRuns* believed_;
   mutable std::map<double, std::vector<Reached>> reached_;
+  mutable std::map<double, BelievedEpochs> believed_epochs_;
 };
 
 // The same as a learner. Limits are held against the upper bounds, times the margins; money is reckoned with the centre.
@@ -129,6 +128,10 @@ class EnvelopeLearner final : public RunLearner {
   EnvelopeLearner(const EnvelopeOptions& options, const EnvelopeMargins& margins) : options_(options), margins_(margins) {}
   std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const override;
   std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const override;
+  std::unique_ptr<EpochTimes> weighed_times(std::span<const PastRun> runs, const BelievedRuns* believed) const override;
+  std::unique_ptr<Accuracies> weighed_accuracies(std::span<const PastRun> runs, bool asynchronous,
+                                                 const BelievedRuns* believed) const override;
+  bool gives_bounds() const override { return true; }
   bool borrows() const override { return false; }
   bool reads_curves() const override { return true; }
   const EnvelopeOptions& options() const { return options_; }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kForeverEpochs = 30;  // log epochs beyond which nobody trains
 constexpr double kUnknownStepS = 6;    // that a step may take where nothing is known yet
-constexpr double kRankingCaution =
-    0.5;                             // FromHistory's: of the way from expected to pessimistic money, which choices are ranked by
+/// FromHistory's: of the way from expected to pessimistic money, by which it ranks.
+constexpr double kRankingCaution = 0.5, kRankingCautionOfBelief = 0.25;
 constexpr double kFasterFor = 1.25;  // a training may cost so much more than the cheapest to be over sooner
 constexpr double kKnownWidth = 0.5;  // of log seconds, where a configuration's time counts as known
 constexpr double kNeverReached = 2;  // a share above 1: never
@@ -37,7 +37,8 @@ ProbeOutlook::ProbeOutlook(std::span<const ProbeCandidate> candidates, std::span
     if (tells_time(run)) by_instance[run.instance].push_back(run);
   std::map<std::string, TimeEnvelope> envelopes;
   std::map<double, std::size_t> slot_of_batch;
-  for (const auto& [instance, of] : by_instance) envelopes.emplace(instance, TimeEnvelope(of, options.envelope));
+  for (const auto& [instance, of] : by_instance)
+    envelopes.emplace(instance, TimeEnvelope(of, options.envelope, options.believed));
   for (const ProbeCandidate& c : candidates) {
     workers_.push_back(std::log(c.run.workers));
     batches_.push_back(std::log(c.run.batch_size));
@@ -49,7 +50,7 @@ ProbeOutlook::ProbeOutlook(std::span<const ProbeCandidate> candidates, std::span
     if (slot_of_batch.emplace(c.run.batch_size, slots_.size()).second) slots_.push_back(batches_.back());
     slot_.push_back(slot_of_batch.at(c.run.batch_size));
   }
-  const EpochEnvelope epochs(runs, options.envelope);
+  const EpochEnvelope epochs(runs, options.envelope, options.believed);
   for (const JobLimits& job : limits_) {
     std::vector<LogBounds> of_job;
     for (const double batch : slots_) {
@@ -88,11 +89,12 @@ double ProbeOutlook::soonest_s(std::size_t job) const {
 ProbeOutlook::Decision ProbeOutlook::decide(std::size_t job) const {
   Decision out{.candidate = candidates_.size()};
   double best = kUnbounded, soonest = kUnbounded;
+  const double caution = options_.believed != nullptr ? kRankingCautionOfBelief : kRankingCaution;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!may_take(job, c) || std::isinf(times_[c].high)) continue;
     const double safe = safe_s(job, c), usd = expected_usd(job, c);
     if (safe < kUnbounded && safe <= limits_[job].deadline_s) {
-      const double ranked = (1 - kRankingCaution) * usd + kRankingCaution * candidates_[c].usd_per_s * safe;
+      const double ranked = (1 - caution) * usd + caution * candidates_[c].usd_per_s * safe;
       if (ranked < best) {
         best = ranked;
         out.candidate = c;

@@ -34,8 +34,9 @@ struct JobLimits {
 struct ActiveOptions {
   EnvelopeOptions envelope;
   EnvelopeMargins margins;
-  double reuse_jobs = 0;  ///< jobs that are expected in all
-  double budget = 0.05;   ///< of what those are expected to cost: for all measurements but the first
+  const BelievedRuns* believed = nullptr;  ///< before anything is measured; null: nothing
+  double reuse_jobs = 0;                   ///< jobs that are expected in all
+  double budget = 0.05;                    ///< of what those are expected to cost: for all measurements but the first
 };
 
 /// What decisions are worth, by what is known and what is imagined.

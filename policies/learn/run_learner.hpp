@@ -108,6 +108,8 @@ class Accuracies {
   virtual std::optional<int> expected_epochs(const PlannedRun& run, double floor, int cap) const;
 };
 
+class BelievedRuns;
+
 class RunLearner {
  public:
   virtual ~RunLearner() = default;
@@ -115,6 +117,16 @@ class RunLearner {
   virtual std::unique_ptr<EpochTimes> epoch_times(std::span<const PastRun> runs) const = 0;
   /// From runs of one profile; null without any to learn from.
   virtual std::unique_ptr<Accuracies> accuracies(std::span<const PastRun> runs, bool asynchronous) const = 0;
+  /// As above, weighed with what is believed of runs before any is measured; null: nothing. Most learners take no belief.
+  virtual std::unique_ptr<EpochTimes> weighed_times(std::span<const PastRun> runs, const BelievedRuns* /*believed*/) const {
+    return epoch_times(runs);
+  }
+  virtual std::unique_ptr<Accuracies> weighed_accuracies(std::span<const PastRun> runs, bool asynchronous,
+                                                         const BelievedRuns* /*believed*/) const {
+    return accuracies(runs, asynchronous);
+  }
+  /// Whether what it calls safe are bounds: what no run or belief sets is then infinite, or never reached.
+  virtual bool gives_bounds() const { return false; }
   /// Whether another instance's times, scaled, join where an instance has few.
   virtual bool borrows() const { return true; }
   /// Whether it reads PastRun::curve; others are shown its points as runs.

@@ -241,6 +241,20 @@ const std::vector<std::string>& learners() {
 
 namespace {
 
+constexpr const char* kBelief = "belief";
+
+/// As TaskTransfer has them.
+const std::vector<std::string>& table_transfers() {
+  static const std::vector<std::string> names{"held-out", "together", "apart"};
+  return names;
+}
+
+HistoryUse bounds_use(const Parameters& p) {
+  HistoryUse use = history_use(p);
+  use.weighs_belief = p.flag(kBelief);
+  return use;
+}
+
 /// Two-sided monotone envelopes over measurements of the strategy's choice and the jobs that have ended.
 ConfigureEntry static_isotonic_entry() {
   const EnvelopeOptions envelope;
@@ -249,7 +263,7 @@ ConfigureEntry static_isotonic_entry() {
       "static-isotonic",
       "cheapest (resources, batch size) sure to keep the limits, between monotone bounds, on measurements that repay themselves",
       [](const Parameters& p) -> std::unique_ptr<Configure> {
-        return std::make_unique<FromHistory>(std::make_unique<EnvelopeLearner>(envelope_of(p), margins_of(p)), history_use(p));
+        return std::make_unique<FromHistory>(std::make_unique<EnvelopeLearner>(envelope_of(p), margins_of(p)), bounds_use(p));
       });
   const auto share = [](const char* name, double fallback, const char* help, double high) {
     return ParameterDeclaration{.name = name, .fallback = fallback, .help = help, .low = 0, .high = high};
@@ -263,13 +277,16 @@ ConfigureEntry static_isotonic_entry() {
                     "active", true);
   entry.parameters.push_back(prior_factor_parameter());
   entry.parameters.push_back({.name = "table_tasks",
-                              .fallback = std::string("together"),
+                              .fallback = table_transfers().front(),
                               .help = "on a table of measured runs: whether runs of a task tell of other tasks",
-                              .choices = {"together", "apart"}});
+                              .choices = table_transfers()});
   entry.parameters.push_back({.name = "table_limits",
                               .fallback = std::string("all"),
                               .help = "on a table of measured runs: what is measured for the sake of",
                               .choices = {"all", "middle"}});
+  entry.parameters.push_back({.name = kBelief,
+                              .fallback = true,
+                              .help = "what is believed before a run counts as far as measurements have borne it out"});
   entry.parameters.push_back(learner_parameter(learners().front(), learners()));
   entry.uses_history = true;
   entry.former_names = {"active-isotonic"};
@@ -568,10 +585,14 @@ Learning learning_of(const ConfigureEntry& entry, const std::map<std::string, Pa
     learning.envelope = envelope_of(p);
     learning.margins = margins_of(p);
     learning.spread_factor = p.number(kPriorFactor);
+    learning.weighs_belief = p.flag(kBelief);
   }
-  if (declares("table_tasks"))
+  if (declares("table_tasks")) {
+    const auto& transfers = table_transfers();
+    const auto transfer = std::ranges::find(transfers, p.text("table_tasks")) - transfers.begin();
     learning.table = {
-        .foresees = true, .together = p.text("table_tasks") == "together", .all_limits = p.text("table_limits") == "all"};
+        .foresees = true, .transfer = static_cast<TaskTransfer>(transfer), .all_limits = p.text("table_limits") == "all"};
+  }
   return learning;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policies/configure/configure.hpp"
+#include "policies/harness/task_transfer.hpp"
 #include "policies/learn/envelopes.hpp"
 #include "policies/learn/nn/network_state.hpp"
 #include "policies/learn/probe_choice.hpp"
@@ -103,11 +104,12 @@ struct Learning {
   double budget = sim::kNever;
   EnvelopeOptions envelope;
   EnvelopeMargins margins;
-  double spread_factor = 1;  ///< is in both of them already
+  double spread_factor = 1;    ///< is in both of them already
+  bool weighs_belief = false;  ///< active probes weigh what is believed with what they have measured
   /// On a table of measured runs (harness/across_tasks.hpp).
   struct Table {
-    bool foresees = false;   ///< by models of all its tasks, not by its learner of one
-    bool together = true;    ///< runs of a task tell of the others'
+    bool foresees = false;  ///< by models of all its tasks, not by its learner of one
+    TaskTransfer transfer = TaskTransfer::held_out;
     bool all_limits = true;  ///< active probes search for every pair of limits, not for the middle one alone
   } table;
 };

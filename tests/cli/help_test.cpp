@@ -225,7 +225,7 @@ TEST_CASE("on a terminal the best policy is green; NO_COLOR removes colour and n
   const std::vector<std::string> run{"run", REHEARSE_SOURCE_DIR "/scenarios/quickstart.json", "--out", "q"};
   const std::string coloured = on_terminal(folder.path(), run, nullptr, nullptr);
   const std::string plain = on_terminal(folder.path(), run, "NO_COLOR", "1");
-  CHECK(has(coloured, "\x1b[1;32mactive-isotonic "));
+  CHECK(has(coloured, "\x1b[1;32mstatic-isotonic "));
   CHECK_FALSE(has(plain, "\x1b[1;32m"));
   const auto table = [](const std::string& said) {  // without progress, the time that policies took, and what is below
     const std::size_t from = said.find("quickstart: ");

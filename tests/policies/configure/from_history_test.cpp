@@ -270,3 +270,18 @@ TEST_CASE("one knob frozen where manual has it", "[isotonic]") {
   CHECK(sorted(Frozen::batch) == std::vector<int>{1, 2, 4});      // batch 128
   CHECK(sorted(Frozen::resources) == std::vector<int>{2, 2, 2});  // two workers
 }
+
+TEST_CASE("bounds that no run sets say so, and manual's choice goes first", "[history]") {
+  const RealWorld real(real_cluster({kFast}), {{"resnet18", "cifar10"}});
+  rehearse::tests::Bundled bundled(real);
+  const sim::Job job{
+      .name = "j", .profile = &real.profile(), .work = sim::Work::train, .target_accuracy = 0.8, .deadline_s = 1e5};
+  const sim::Menu menu = bundled.menu("static-isotonic", job);
+  CHECK_FALSE(menu.feasible);
+  CHECK(menu.ranked.front().configuration == bundled.menu("manual", job).ranked.front().configuration);
+  CHECK(menu.ranked.front().predicted.note.find("too few past runs to say anything: manual's choice") != std::string::npos);
+  // One run of the instance that trains to the floor says something.
+  PastRun one = run(1, 128, 20, 2000, 0.9);
+  bundled.history = RunHistory({one});
+  CHECK(bundled.menu("static-isotonic", job).feasible);
+}

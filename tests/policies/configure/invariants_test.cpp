@@ -160,8 +160,9 @@ TEST_CASE("relaxing a deadline never raises the oracle's cost", "[invariant]") {
   });
 }
 
-TEST_CASE("with a rich history without noise static-isotonic-shared keeps the limits that it promises as far as its runs are monotone",
-          "[invariant]") {
+TEST_CASE(
+    "with a rich history without noise static-isotonic-shared keeps the limits that it promises as far as its runs are monotone",
+    "[invariant]") {
   rc::prop("in the world that the history is from", [](std::uint64_t seed) {
     sim::Random random(seed);
     const RealWorld real(random_cluster(random), {kModels[random.below(kModels.size())]});
@@ -175,6 +176,28 @@ TEST_CASE("with a rich history without noise static-isotonic-shared keeps the li
       if (!menu.feasible) continue;
       RC_TAG(std::string(policy));
       RC_ASSERT(keeps_limits(real, as_promised, bundled.truth(job, menu.ranked.front())));
+    }
+  });
+}
+
+TEST_CASE("with the same runs a looser deadline never raises the expected cost of static-isotonic's choice", "[invariant]") {
+  rc::prop("whatever was measured, with and without what is believed", [](std::uint64_t seed) {
+    sim::Random random(seed);
+    const RealWorld real(random_cluster(random), {kModels[random.below(kModels.size())]});
+    Bundled bundled(real);
+    sim::Job job = random_job(random, real);
+    std::vector<PastRun> runs = rich_history(bundled, job).runs();
+    random.shuffle(std::span(runs));
+    runs.resize(std::min<std::size_t>(runs.size(), random.below(12)));
+    for (PastRun& run : runs) run.time_s *= random.log_normal_factor(0.3);
+    bundled.history = RunHistory(runs);
+    const PolicySpec spec{.name = "s", .configure = {"static-isotonic", {{"belief", random.below(2) == 0}}}};
+    double before_usd = std::numeric_limits<double>::infinity();
+    for (job.deadline_s = 30; job.deadline_s < 1e7; job.deadline_s *= random.uniform(1.1, 4)) {
+      const sim::Prediction chosen = Bundle(spec, bundled.inputs()).configure(job, 0).ranked.front().predicted;
+      if (std::isnan(chosen.cost_usd)) break;  // nothing is known at all, whatever the deadline
+      RC_ASSERT(chosen.cost_usd <= before_usd);
+      before_usd = chosen.cost_usd;
     }
   });
 }

@@ -9,7 +9,8 @@ namespace {
 
 /// Tasks of 1,000, 2,000, ... samples; each has options of 1 to 16 workers and batches of 16 or 256. A worker-second trains fewer
 /// samples the more workers there are, more in large batches; accuracy falls with the global batch.
-RunTable tasks_alike(int tasks) {
+/// `against`: every second task's times go the other way with workers, batch and instance.
+RunTable tasks_alike(int tasks, bool against = false) {
   std::vector<PastRun> runs;
   for (int task = 1; task <= tasks; ++task)
     for (int workers = 1; workers <= 16; workers *= 2)
@@ -23,7 +24,9 @@ RunTable tasks_alike(int tasks) {
                       .samples = 1000.0 * task,
                       .epochs = 10};
           const bool is_large = run.instance == "large";
-          run.time_s = run.samples / 10 * std::pow(workers, -0.7) * std::pow(batch / 16, -0.3) / (is_large ? 1.9 : 1);
+          const double way = against && task % 2 == 0 ? -1 : 1;
+          run.time_s =
+              run.samples / 10 * std::pow(std::pow(workers, -0.7) * std::pow(batch / 16, -0.3) / (is_large ? 1.9 : 1), way);
           const double odds = 3 - 0.3 * std::log(run.batch_size) + 0.1 * task;
           run.accuracy = 1 / (1 + std::exp(-odds));
           run.price_usd_per_hour = workers * (is_large ? 2 : 1);
@@ -53,7 +56,7 @@ TaskSearch search_of(const RunTable& table, std::size_t runs, std::uint64_t key)
 
 TEST_CASE("rows of another task help: together their times are foreseen from one run, apart they are not") {
   const RunTable table = tasks_alike(2);
-  TaskModel together(table, true), apart(table, false);
+  TaskModel together(table, TaskTransfer::together), apart(table, TaskTransfer::apart);
   for (TaskModel* model : {&together, &apart}) {
     for (std::size_t option = 0; option < table.options().size(); ++option) model->see(0, option);
     model->see(1, 0);
@@ -63,6 +66,33 @@ TEST_CASE("rows of another task help: together their times are foreseen from one
   const TaskModel::Foreseen near = together.foresee(1, 7), far = apart.foresee(1, 7);
   CHECK(near.log_time.deviation < 0.3 * far.log_time.deviation);
   CHECK(near.log_odds.deviation < far.log_odds.deviation);
+}
+
+TEST_CASE("a foretold run is a held-out error, by hand") {
+  Foretold narrow, wide;
+  narrow.add({.mean = 0, .deviation = 1}, 2);  // -2^2/2 - log 1
+  wide.add({.mean = 0, .deviation = 2}, 2);    // -1^2/2 - log 2
+  CHECK(narrow.log_likelihood == Approx(-2));
+  CHECK(wide.log_likelihood == Approx(-0.5 - std::log(2.0)));
+  CHECK(narrow.factor() == Approx(std::sqrt((4 + 4.0) / (4 + 1))));
+  CHECK(wide.factor() == 1);                   // sqrt(5/5)
+  narrow.add({.mean = 0, .deviation = 1}, 0);  // the first counts nine tenths
+  CHECK(narrow.log_likelihood == Approx(-1.8));
+}
+
+TEST_CASE("whether rows of other tasks help is decided by how they have foretold the task's own") {
+  for (const bool against : {false, true}) {
+    const RunTable table = tasks_alike(2, against);
+    TaskModel held_out(table, TaskTransfer::held_out), together(table, TaskTransfer::together), apart(table, TaskTransfer::apart);
+    for (TaskModel* model : {&held_out, &together, &apart}) {
+      for (std::size_t option = 0; option < table.options().size(); ++option) model->see(0, option);
+      for (const std::size_t option : {0, 7, 10, 13}) model->see(1, option);
+    }
+    const double alone = largest_time_error(table, apart, 1), joined = largest_time_error(table, together, 1);
+    INFO(against << ' ' << alone << ' ' << joined);
+    CHECK((against ? alone < joined : joined < alone));
+    CHECK(largest_time_error(table, held_out, 1) < 0.5 * (alone + joined));
+  }
 }
 
 // Two workers with batch 32 take 100 s: four with 64 may take 50 s or more, one worker with 16... nothing: its batch is smaller.
@@ -81,7 +111,7 @@ TEST_CASE("an outcome lies between the bounds that the task's own runs set") {
                    .price_usd_per_hour = 1};
   };
   const RunTable table({run(2, 32, 100, 0.8), run(4, 32, 70, 0.8), run(1, 32, 180, 0.8), run(1, 64, 170, 0.7)}, {});
-  TaskModel model(table, true);
+  TaskModel model(table, TaskTransfer::together);
   model.see(0, 0);
   const TaskModel::Foreseen more = model.foresee(0, 1), fewer = model.foresee(0, 2), larger = model.foresee(0, 3);
   CHECK(std::exp(more.time.low) == Approx(50));
@@ -111,7 +141,7 @@ TEST_CASE("nothing is promised beyond the date at which runs have been cut") {
     runs.back().price_usd_per_hour = 1;
   }
   const RunTable table(runs, {});
-  TaskModel model(table, true);
+  TaskModel model(table, TaskTransfer::together);
   const TableLimits tomorrow{.target_accuracy = 0.1, .deadline_s = 1e9};
   CHECK(TaskModel::keeps(model.foresee(0, 1), tomorrow) > 0.7);
   model.see(0, 0);
@@ -121,7 +151,7 @@ TEST_CASE("nothing is promised beyond the date at which runs have been cut") {
 TEST_CASE("runs are searched for task after task, as many as are allowed, and the same each time") {
   const RunTable table = tasks_alike(3);
   const auto searched = [&](std::uint64_t key) {
-    TaskModel model(table, true);
+    TaskModel model(table, TaskTransfer::together);
     const MeasuredCells measured = probe_tasks(table, search_of(table, 4, key), model);
     std::vector<std::vector<std::size_t>> seen(table.tasks().size());
     for (std::size_t task = 0; task < seen.size(); ++task)
@@ -133,14 +163,14 @@ TEST_CASE("runs are searched for task after task, as many as are allowed, and th
   for (const auto& of_task : once) CHECK(of_task.size() == 4);
   CHECK(searched(1) == once);
   CHECK(searched(50) != once);
-  TaskModel model(table, true);
+  TaskModel model(table, TaskTransfer::together);
   probe_tasks(table, search_of(table, 1000, 1), model);
   CHECK(model.has_seen(2, table.options().size() - 1));  // more than there are: all
 }
 
 TEST_CASE("with all options seen the choice is the exhaustive one") {
   const RunTable table = tasks_alike(2);
-  TaskModel model(table, true);
+  TaskModel model(table, TaskTransfer::together);
   const TaskSearch search = search_of(table, 1000, 1);
   probe_tasks(table, search, model);
   for (const TableJob& job : search.wanted) {
@@ -151,7 +181,7 @@ TEST_CASE("with all options seen the choice is the exhaustive one") {
 
 TEST_CASE("wider spreads make a model of tasks less sure of what it has not seen") {
   const RunTable table = tasks_alike(1);
-  TaskModel narrow(table, true, 0.5), wide(table, true, 2);
+  TaskModel narrow(table, TaskTransfer::together, 0.5), wide(table, TaskTransfer::together, 2);
   narrow.see(0, 0);
   wide.see(0, 0);
   CHECK(narrow.foresee(0, 7).log_time.deviation * 3.9 < wide.foresee(0, 7).log_time.deviation);
