@@ -143,7 +143,7 @@ void require_written(const Network& network) {
                                   [](const Concat& c) { return c.axis == Axis::channels; },
                                   [](const BatchNorm& n) { return n.scale && n.shift; },
                                   [](const LayerNorm& n) { return n.scale && n.shift; },
-                                  [](const Recurrent& r) { return r.biases == 1; },
+                                  [](const Recurrent& r) { return r.biases == 1 && r.projection == 0; },
                                   [](const Resize&) { return false; },
                                   [](const Slice&) { return false; },
                                   [](const Reduce&) { return false; },
@@ -161,7 +161,7 @@ void require_written(const Network& network) {
     if (!repeats && !has_states && std::visit(written, layer.spec)) continue;
     mistakes.add({.pointer = network.name + "/" + layer.name,
                   .expected = "a layer that code is written of: convolutions and pools without dilation and with equal zeros on "
-                              "both sides, sums of equal shapes, concatenated channels",
+                              "both sides, sums of equal shapes, concatenated channels, recurrent layers without projection",
                   .found = fmt::format("a {} layer", kind_name(layer.spec))});
   }
   mistakes.throw_if_any();

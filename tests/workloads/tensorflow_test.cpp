@@ -111,6 +111,15 @@ TEST_CASE("one step of an LSTM cell, counted by hand", "[tensorflow]") {
   check_against_layers(lstm_of_three_steps());
 }
 
+TEST_CASE("the projection of an LSTM is a product more a step", "[tensorflow]") {
+  Network net = lstm_of_three_steps();
+  std::get<Recurrent>(net.layers[2].spec).projection = 3;
+  const TensorFlowGraph made = build_tensorflow_graph(net, {.optimizer = Optimizer::sgd});
+  CHECK(count(made, 2, 1, Phase::forward) == 6 + 2 + 3 + 2 + 3 + 1 + 1);
+  CHECK(count(made, 2, 0, Phase::update) == 3);
+  check_against_layers(net);
+}
+
 TEST_CASE("a convolution with batch norm, counted by hand", "[tensorflow]") {
   Network net{"conv", {}};
   net.add("input", Input{{2, 4, 4}});

@@ -76,8 +76,12 @@ Window read_window(sim::ObjectReader& in, int size, int stride, sim::Mistakes& m
 }
 
 LayerSpec read_recurrent(sim::ObjectReader& in, Cell cell) {
-  return Recurrent{cell, static_cast<int>(in.integer("units", between(1, 1e6))), in.boolean("bidirectional", false),
-                   in.boolean("sum_directions", false), static_cast<int>(in.integer("biases", between(0, 2), 1))};
+  return Recurrent{cell,
+                   static_cast<int>(in.integer("units", between(1, 1e6))),
+                   in.boolean("bidirectional", false),
+                   in.boolean("sum_directions", false),
+                   static_cast<int>(in.integer("biases", between(0, 2), 1)),
+                   static_cast<int>(in.integer("projection", between(0, 1e6), 0))};
 }
 
 LayerSpec read_spec(sim::ObjectReader& in, const std::string& type, sim::Mistakes& mistakes) {
@@ -226,7 +230,8 @@ std::string spec_json(const LayerSpec& spec) {
                                                                  : "vanilla"),
                                       l.hidden, l.bidirectional) +
                           (l.sum_directions ? R"(, "sum_directions": true)" : "") +
-                          (l.biases != 1 ? fmt::format(R"(, "biases": {})", l.biases) : "");
+                          (l.biases != 1 ? fmt::format(R"(, "biases": {})", l.biases) : "") +
+                          (l.projection != 0 ? fmt::format(R"(, "projection": {})", l.projection) : "");
                  },
                  [&](const Attention& l) { return fmt::format(R"({}, "heads": {})", type("attention"), l.heads); },
                  [&](const Activation& l) { return type(l.in_place ? "relu" : "gelu"); },

@@ -230,23 +230,26 @@ LayerCost cost(const Embedding& e, const Shape& out) {
 }
 
 /// The input's part is one product over all time steps, the recurrent part one product a step, which reads its weights again.
+/// A projection's product joins the recurrent one: its inner dimension grows until multiply-adds and weights are those of both.
 LayerCost cost(const Recurrent& r, const Shape& in) {
   const double directions = r.bidirectional ? 2 : 1, width = in.channels, hidden = r.hidden, steps = in.height;
   const double gated = gates(r.cell) * hidden;
+  const double inner = r.outputs() + r.projection * hidden / gated;
   const int repeats = sim::whole<int>(steps * directions, "time steps of a recurrent layer");
   LayerCost result;
-  result.weights = directions * gated * (width + hidden);
+  result.weights = directions * gated * (width + inner);
   result.bias = r.biases * directions * gated;
   const double gate_numbers = directions * steps * gated, state_numbers = directions * steps * hidden;
-  result.extra_saved_bytes = kBytesPerNumber * (gate_numbers + (r.cell == Cell::lstm ? state_numbers : 0));
+  const int kept_states = r.cell != Cell::lstm ? 0 : r.projection > 0 ? 2 : 1;  // cells, and what a projection reads
+  result.extra_saved_bytes = kBytesPerNumber * (gate_numbers + kept_states * state_numbers);
 
   const Affine input_bytes = traffic(directions * gated * width, in.elements() + gate_numbers);
-  const Affine step_bytes = traffic(repeats * gated * hidden, 2 * gate_numbers + 3 * state_numbers);
+  const Affine step_bytes = traffic(repeats * gated * inner, 2 * gate_numbers + 3 * state_numbers);
   result.forward = {product("/input", OpKind::gemm, {a_sample(steps), fixed(directions * gated), fixed(width)}, input_bytes),
-                    product("", OpKind::rnn, {a_sample(1), fixed(gated), fixed(hidden)}, step_bytes, repeats)};
+                    product("", OpKind::rnn, {a_sample(1), fixed(gated), fixed(inner)}, step_bytes, repeats)};
   result.forward[0].op.output_bytes = traffic(0, gate_numbers);
   result.backward = {
-      reading_output(product("/gradient", OpKind::rnn, {a_sample(1), fixed(hidden), fixed(gated)}, step_bytes, repeats))};
+      reading_output(product("/gradient", OpKind::rnn, {a_sample(1), fixed(inner), fixed(gated)}, step_bytes, repeats))};
   result.backward[0].op.output_bytes = traffic(0, gate_numbers);
   for (LayerOp* op : {&result.forward[0], &result.backward[0]})
     op->op.output_shape = {sim::whole<int>(directions * gated, "width of a recurrent layer"), static_cast<int>(steps), 1};
@@ -254,7 +257,7 @@ LayerCost cost(const Recurrent& r, const Shape& in) {
       product("/data_gradient", OpKind::gemm, {a_sample(steps), fixed(width), fixed(directions * gated)}, input_bytes)};
   const Affine gradient_bytes = traffic(result.weights, in.elements() + gate_numbers + state_numbers);
   result.filter_gradient = {summing_steps(reading_input(product(
-      "/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + hidden), a_sample(steps)}, gradient_bytes)))};
+      "/filter_gradient", OpKind::gemm, {fixed(directions * gated), fixed(width + inner), a_sample(steps)}, gradient_bytes)))};
   return result;
 }
 

@@ -215,7 +215,12 @@ Shape output_shape(const LayerSpec& spec, std::span<const Shape> in) {
             for (const Shape& state : in.subspan(1))
               require(state.positions() == 1 && (state.channels == r.hidden || state.channels == 2 * r.hidden),
                       "states of as many numbers as there are hidden units, or twice as many", text(state));
-            return Shape{r.bidirectional && !r.sum_directions ? 2 * r.hidden : r.hidden, first.height, 1};
+            require(r.projection >= 0 && r.projection < kLargest, "a projection of 0 to 2^30 numbers",
+                    std::to_string(r.projection));
+            require(r.projection == 0 || r.cell == Cell::lstm, "a projection of an LSTM", "one of another cell");
+            require(r.projection == 0 || in.size() == 1, "a sequence alone where the states are projected",
+                    fmt::format("{} inputs", in.size()));
+            return Shape{r.bidirectional && !r.sum_directions ? 2 * r.outputs() : r.outputs(), first.height, 1};
           },
           [&](const Attention& a) { return attended(a, in); },
           [&](const Loss&) {

@@ -119,6 +119,9 @@ struct Recurrent {
   bool bidirectional = false;
   bool sum_directions = false;
   int biases = 1;  ///< a gate: TensorFlow's layers have one, cuDNN's and PyTorch's two
+  /// Numbers to which an LSTM's hidden units are projected before they leave the cell (Sak et al. 2014); 0: no projection.
+  int projection = 0;
+  int outputs() const { return projection > 0 ? projection : hidden; }  ///< of a direction
 };
 /// Scaled dot products of inputs (queries, keys, values); projections are dense layers of their own.
 struct Attention {

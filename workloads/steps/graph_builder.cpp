@@ -133,7 +133,7 @@ class GraphBuilder {
   Affine carried_bytes(const Run& run, int from) const {
     if (run.from.sums_steps) return graph_.ops[from].output_bytes;
     const Recurrent& r = std::get<Recurrent>(layer(run.layer).spec);
-    return {0, kBytesPerNumber * r.hidden * (r.cell == Cell::lstm ? 2 : 1)};
+    return {0, kBytesPerNumber * (r.outputs() + (r.cell == Cell::lstm ? r.hidden : 0.0))};
   }
 
   /// Runs an operation at every time step: `feed(op, step)` connects what comes from other operations; here come what a step

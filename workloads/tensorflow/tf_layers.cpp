@@ -241,10 +241,9 @@ void TfLayers::lose(int layer) {
   losses_.push_back(tf::mean(b_, all, constant(1)));
 }
 
-/// [x, h] times a matrix, and a bias (BasicLSTMCell's _linear).
-TfTensor TfLayers::linear(int layer, const std::string& name, TfTensor x, TfTensor h, int outputs) {
-  const TfTensor both = tf::concat(b_, {x, h});
-  const double width = b_.bytes(both).per_sample / kBytesPerNumber, units = outputs;
+/// x times a matrix.
+TfTensor TfLayers::product(int layer, const std::string& name, TfTensor x, int outputs) {
+  const double width = b_.bytes(x).per_sample / kBytesPerNumber, units = outputs;
   const TfTensor weights = parameter(layer, name.c_str(), width * units, true);
   sim::Op forward{.kind = OpKind::gemm};
   forward.flops = a_sample(2 * width * units);
@@ -253,8 +252,13 @@ TfTensor TfLayers::linear(int layer, const std::string& name, TfTensor x, TfTens
   forward.matrix = {a_sample(1), fixed(units), fixed(width)};
   data.matrix = {a_sample(1), fixed(width), fixed(units)};
   of_weights.matrix = {fixed(units), fixed(width), a_sample(1)};
-  const TfTensor y = tf::matmul(b_, "MatMul", both, weights, {forward, data, of_weights}, per_sample(units));
-  return tf::bias_add(b_, y, parameter(layer, (name + "biases").c_str(), units, false));
+  return tf::matmul(b_, "MatMul", x, weights, {forward, data, of_weights}, per_sample(units));
+}
+
+/// [x, h] times a matrix, and a bias (BasicLSTMCell's _linear).
+TfTensor TfLayers::linear(int layer, const std::string& name, TfTensor x, TfTensor h, int outputs) {
+  const TfTensor y = product(layer, name, tf::concat(b_, {x, h}), outputs);
+  return tf::bias_add(b_, y, parameter(layer, (name + "biases").c_str(), outputs, false));
 }
 
 TfLayers::CellState TfLayers::cell_step(int layer, int way, TfTensor x, const CellState& before) {
@@ -277,7 +281,8 @@ TfLayers::CellState TfLayers::cell_step(int layer, int way, TfTensor x, const Ce
   const TfTensor kept = mul(before.state, tf::unary(b_, "Sigmoid", tf::binary(b_, "Add", gates[2])));
   const TfTensor in = mul(tf::unary(b_, "Sigmoid", gates[0]), tf::unary(b_, "Tanh", gates[1]));
   const TfTensor state = tf::binary(b_, "Add", kept, in);
-  return {mul(tf::unary(b_, "Tanh", state), tf::unary(b_, "Sigmoid", gates[3])), state};
+  const TfTensor output = mul(tf::unary(b_, "Tanh", state), tf::unary(b_, "Sigmoid", gates[3]));
+  return {r.projection > 0 ? product(layer, name + "projection", output, r.projection) : output, state};
 }
 
 TfTensors TfLayers::direction(int layer, int way) {
@@ -290,7 +295,7 @@ TfTensors TfLayers::direction(int layer, int way) {
     const int step = way == 0 ? n : steps - 1 - n;
     enter(layer, step + way * steps);
     if (n == 0) {
-      cell.output = b_.make({.type = "zeros"}, {}, per_sample(r.hidden));
+      cell.output = b_.make({.type = "zeros"}, {}, per_sample(r.outputs()));
       if (r.cell == Cell::lstm) cell.state = b_.make({.type = "zeros"}, {}, per_sample(r.hidden));
     }
     cell = cell_step(layer, way, input(layer, 0, step), cell);

@@ -36,6 +36,7 @@ class TfLayers {
   void recurrent(int layer);
   TfTensors direction(int layer, int way);
   CellState cell_step(int layer, int way, TfTensor x, const CellState& before);
+  TfTensor product(int layer, const std::string& name, TfTensor x, int outputs);
   TfTensor linear(int layer, const std::string& name, TfTensor x, TfTensor h, int outputs);
   TfTensor product_layer(int layer, int step, bool convolves, bool bias);
   TfTensor normalise(int layer, int step, bool over_batch);

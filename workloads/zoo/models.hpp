@@ -21,6 +21,7 @@ Network inceptionv2(const Dataset& sample);
 Network inceptionv3(const Dataset& sample);
 Network dcgan(const Dataset& sample);
 Network rnnlm(const Dataset& sample);
+Network big_lstm(const Dataset& sample);
 Network nmt(const Dataset& sample);
 Network deepspeech2(const Dataset& sample);
 Network bert(const Dataset& sample);

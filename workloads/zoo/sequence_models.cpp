@@ -1,4 +1,4 @@
-// Recurrent models: an LSTM language model, sequence-to-sequence translation with attention, DeepSpeech-2.
+// Recurrent models: two LSTM language models, sequence-to-sequence translation with attention, DeepSpeech-2.
 //
 // BERT-base with the question-answering head (Devlin et al., NAACL 2019) and GPT-2 small (Radford et al. 2019).
 #include <fmt/format.h>
@@ -19,6 +19,24 @@ Network rnnlm(const Dataset& sample) {
     net.add(fmt::format("lstm{}", i), Recurrent{Cell::lstm, kHidden});
   }
   net.add("dropout3", Dropout{});
+  net.add("classifier", Dense{sample.classes});
+  net.add("loss", Loss{});
+  return net;
+}
+
+/// "LSTM-8192-1024" of Jozefowicz et al., "Exploring the Limits of Language Modeling", 2016, arXiv:1602.02410, section 3 and
+/// Table 1: two layers of 8192 projected to 1024, 1.8 B parameters. The softmax is over the whole vocabulary; the publication
+/// trains with 8,192 samples of it.
+Network big_lstm(const Dataset& sample) {
+  constexpr int kHidden = 8192, kProjected = 1024;
+  Network net{"big-lstm", {}};
+  net.add("tokens", Input{sample.shape});
+  net.add("embedding", Embedding{sample.classes, kProjected});
+  net.add("dropout0", Dropout{});
+  for (int i = 1; i <= 2; ++i) {
+    net.add(fmt::format("lstm{}", i), Recurrent{.cell = Cell::lstm, .hidden = kHidden, .projection = kProjected});
+    net.add(fmt::format("dropout{}", i), Dropout{});
+  }
   net.add("classifier", Dense{sample.classes});
   net.add("loss", Loss{});
   return net;

@@ -27,6 +27,8 @@ constexpr ZooEntry kZoo[] = {
      Optimizer::momentum, inceptionv3},
     {"dcgan", Task::image_generation, "lsun-bedroom", 128, "Radford et al. 2016, section 4", Optimizer::adam, dcgan},
     {"rnnlm", Task::language_modelling, "ptb", 20, "Zaremba et al. 2014, section 4.1", Optimizer::sgd, rnnlm},
+    // Adagrad, which keeps one number a parameter, as momentum does.
+    {"big-lstm", Task::language_modelling, "lm1b", 128, "Jozefowicz et al. 2016, section 4.3", Optimizer::momentum, big_lstm},
     {"nmt", Task::translation, "wmt16-en-de", 128, "Wu et al. 2016, section 8.3", Optimizer::adam, nmt},
     {"deepspeech2", Task::speech_recognition, "librispeech-960h", 512, "Amodei et al. 2016, section 3.7", Optimizer::momentum,
      deepspeech2},

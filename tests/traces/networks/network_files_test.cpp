@@ -120,7 +120,7 @@ TEST_CASE("layers of our own are written as they are read") {
         {"type": "flatten"}, {"type": "dense", "units": 7, "bias": false}, {"type": "loss"}]})",
       R"({"name": "n", "layers": [{"type": "input", "height": 9}, {"type": "embedding", "vocabulary": 50, "units": 6},
         {"type": "lstm", "units": 4, "bidirectional": true}, {"type": "gru", "units": 6}, {"type": "vanilla", "units": 8, "name": "v"},
-        {"type": "layer_norm", "name": "q"}, {"type": "attention", "heads": 2, "inputs": ["q", "v", "v"]}, {"type": "last_step"},
+        {"type": "lstm", "units": 9, "projection": 8}, {"type": "layer_norm", "name": "q"}, {"type": "attention", "heads": 2, "inputs": ["q", "v", "v"]}, {"type": "last_step"},
         {"type": "dense", "units": 3}]})",
       R"({"name": "t", "only_costs": true, "layers": [{"type": "input", "name": "x", "channels": 5, "height": 9},
         {"type": "batch_norm", "scale": false}, {"type": "layer_norm", "shift": false, "name": "n"},

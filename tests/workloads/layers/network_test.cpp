@@ -36,6 +36,7 @@ TEST_CASE("output shapes by hand", "[network]") {
   CHECK(shape_after({1, 35, 1}, Embedding{1000, 64}) == Shape{64, 35, 1});
   CHECK(shape_after({64, 35, 1}, Recurrent{Cell::gru, 50, true}) == Shape{100, 35, 1});
   CHECK(shape_after({64, 35, 1}, Recurrent{Cell::gru, 50, true, true}) == Shape{50, 35, 1});
+  CHECK(shape_after({64, 35, 1}, Recurrent{.hidden = 50, .bidirectional = true, .projection = 8}) == Shape{16, 35, 1});
   CHECK(shape_after({64, 35, 1}, LastStep{}) == Shape{64, 1, 1});
   CHECK(shape_after({64, 35, 1}, Dense{10}) == Shape{10, 35, 1});
 }
@@ -105,6 +106,8 @@ TEST_CASE("sizes that would overflow are mistakes", "[network]") {
   CHECK_THROWS_AS(shape_after({1 << 20, 1 << 10, 1 << 10}, Flatten{}), sim::InputError);
   CHECK_THROWS_AS(shape_after({1, 1 << 20, 1}, TransposedConv{1, {30000, 1, 30000, 1, 0, 0}}), sim::InputError);
   CHECK_THROWS_AS(shape_after({1, 4, 4}, Pool{Pooling::max, square(1 << 30, 1, (1 << 30) - 1)}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({16, 35, 1}, Recurrent{.cell = Cell::gru, .hidden = 50, .projection = 8}), sim::InputError);
+  CHECK_THROWS_AS(shape_after({16, 35, 1}, Recurrent{.hidden = 50, .projection = -1}), sim::InputError);
   CHECK_THROWS_AS(shape_after({16, 35, 1}, Recurrent{Cell::lstm, 2'000'000'000, true}), sim::InputError);
 }
 

@@ -130,6 +130,23 @@ TEST_CASE("an LSTM's products", "[graph]") {
   CHECK(op(graph, "lstm/filter_gradient").flops.at(5) == input.flops.at(5) + step.flops.at(5));
 }
 
+TEST_CASE("an LSTM with a projection", "[graph]") {
+  Network net{"lstm", {}};
+  net.add("input", Input{{20, 7, 1}});
+  net.add("lstm", Recurrent{.cell = Cell::lstm, .hidden = 30, .projection = 10});
+  net.add("loss", Loss{});
+  const sim::OpGraph graph = build_graph(net);
+  CHECK(graph.parameters == 4 * 30 * (20 + 10 + 1) + 30 * 10);
+  // A step of 5 samples: 5 x 120 x 10 of the state and 5 x 10 x 30 of the projection, as many as 5 x 120 x 12.5.
+  const sim::Op& step = op(graph, "lstm");
+  CHECK(step.flops.at(5) == 7 * 2.0 * 5 * (120 * 10 + 10 * 30));
+  CHECK(step.matrix.k.at(5) == 12.5);
+  CHECK(op(graph, "lstm/gradient").flops.at(5) == step.flops.at(5));
+  CHECK(op(graph, "lstm/filter_gradient").flops.at(5) == op(graph, "lstm/input").flops.at(5) + step.flops.at(5));
+  // Over 7 steps: input 20, output 10, four gates, the cell, and the 30 units that the projection reads; the loss's 10.
+  CHECK(saved_bytes(graph) == 4 * 7 * (20 + 10 + 120 + 30 + 30 + 10));
+}
+
 TEST_CASE("gradients of a layer with two readers are summed; a detached one gets none", "[graph]") {
   Network net{"net", {}};
   net.add("input", Input{{4, 1, 1}});

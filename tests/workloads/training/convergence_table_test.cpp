@@ -122,7 +122,8 @@ TEST_CASE("the published accuracy is reached in the published epochs at the refe
                                {"alexnet", "imagenet", 90, 0.593},        {"inception-v2", "imagenet", 67.5, 0.748},
                                {"inception-v3", "imagenet", 100, 0.788},  {"resnet32", "cifar10", 164, 0.9249},
                                {"deepspeech2", "cmu-arctic", 80, 0.7709}, {"rnnlm", "ptb", 39, 0.516},
-                               {"nmt", "wmt16-en-de", 6, 0.246},          {"yolov3", "voc", 50, 0.623}};
+                               {"nmt", "wmt16-en-de", 6, 0.246},          {"yolov3", "voc", 50, 0.623},
+                               {"big-lstm", "lm1b", 15, 0.7472}};
   for (const Expected& e : expected) {
     INFO(e.model << " on " << e.dataset);
     const auto* c = find_convergence(e.model, e.dataset);

@@ -45,6 +45,10 @@ TEST_CASE("parameters are the published ones, to the last one where they are pri
   CHECK(zoo_graph("resnet32").parameters == 464'154 + 16 * 32 + 64 + 32 * 64 + 128);
   // Zaremba's large model: 10,000 x 1500 + 2 x 4 x 1500 x (3000 + 1) + (1500 + 1) x 10,000, "66 million".
   CHECK(zoo_graph("rnnlm").parameters == 15e6 + 36'012'000 + 15'010'000);
+  // LSTM-8192-1024, "1.8 B": two tables of 793,471 x 1024, a bias a word, and 151,060,480 numbers of the recurrent layers
+  // (Kuchaiev and Ginsburg 2017, Table 1), twice 4 x 8192 x (1024 + 1024 + 1) + 8192 x 1024.
+  CHECK(zoo_graph("big-lstm").parameters == 2 * 793'471.0 * 1024 + 793'471 + 151'060'480);
+  CHECK(2 * (4 * 8192 * 2049 + 8192 * 1024) == 151'060'480);
   // GNMT of MLPerf v0.5: 160,671,297 with cuDNN's second bias (9 x 4096 numbers) and normalised additive attention.
   CHECK(zoo_graph("nmt").parameters == Approx(160'671'297 - 9 * 4096).epsilon(2e-4));
   // Trainable parameters of the usual Keras port; with the running means and variances of its batch norms 62,001,757, the numbers
@@ -79,6 +83,8 @@ TEST_CASE("forward multiply-adds are the published ones", "[zoo]") {
   CHECK(account_of(zoo_network("resnet32")).multiply_adds == Approx(69e6).epsilon(0.01));
   // 35 x (2 x 4 x 1500 x 3000 + 1500 x 10,000)
   CHECK(account_of(zoo_network("rnnlm")).multiply_adds == 35.0 * (36e6 + 15e6));
+  // 20 x (2 x (4 x 8192 x 2048 + 8192 x 1024) + 1024 x 793,471)
+  CHECK(account_of(zoo_network("big-lstm")).multiply_adds == 20.0 * (150'994'944 + 812'514'304));
   // BERT: 384 x (12 x 12 x 768^2 + 2 x 768) and twice 12 x 384^2 x 768 of attention.
   CHECK(account_of(zoo_network("bert")).multiply_adds == 384.0 * (144.0 * 768 * 768 + 1536) + 2 * 12.0 * 384 * 384 * 768);
 }
