@@ -185,7 +185,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
             : fmt::format("{}, of which {} the limits", count, feasible == 1 ? "1 keeps" : fmt::format("{} keep", feasible)),
         feasible == 0 ? fmt::format("  {}\n", order_without_feasible(story)) : "",
         both ? "  <= and >= pessimistic, what limits are held against; ~ expected\n" : "");
-    // Between expected and pessimistic money: neither of the two columns says who is dearer.
+    // The last column of money says who is dearer: the expected, or one between expected and pessimistic.
     const bool by_ranked = both && std::any_of(shown.begin(), shown.end(), [&](std::size_t rank) {
                              const Prediction& p = story.menu.ranked[rank].predicted;
                              return std::abs(p.ranked_cost_usd - p.cost_usd) > 1e-6 * p.cost_usd;
@@ -194,8 +194,8 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
                                                 both ? "money ~" : "money", both ? "accuracy >=" : "accuracy", ""}};
     std::vector<bool> left{false, true, false, false, false, false, true};
     if (both) {
-      rows.front().insert(rows.front().begin() + 5, "money <=");
-      left.insert(left.begin() + 5, false);
+      rows.front().insert(rows.front().begin() + 4, "money <=");
+      left.insert(left.begin() + 4, false);
     }
     if (by_ranked) {
       rows.front().insert(rows.front().begin() + 6, "ranked by");
@@ -208,7 +208,7 @@ void say_candidates(const JobStory& story, const Scenario& scenario, bool all) {
       rows.push_back({fmt::format("{}", rank + 1), resources_words(choice.configuration, scenario.cluster),
                       sim::figure(choice.configuration.batch_size(), 6), sim::time_words(p.time_s), sim::money_words(p.cost_usd),
                       accuracy_words(p.accuracy), standing(story, rank, chosen, by_ranked)});
-      if (both) rows.back().insert(rows.back().begin() + 5, sim::money_words(held_usd(p)));
+      if (both) rows.back().insert(rows.back().begin() + 4, sim::money_words(held_usd(p)));
       if (by_ranked) rows.back().insert(rows.back().begin() + 6, sim::money_words(shown_usd(p, true)));
       tones.push_back(rank == chosen ? report::Tone::best : p.feasible ? report::Tone::plain : report::Tone::broken);
     }

@@ -279,7 +279,7 @@ void list_policies() {
   say("{}\n", wrapped("A policy is a configure strategy's name, with data-parallel, recommended and fifo; or an object with a "
                       "name and any of configure, place, threads, queue (see: rehearse list strategies)."));
   for (const policies::ConfigureEntry& entry : policies::configure_strategies())
-    say("{}", two_columns(std::string(entry.name), std::string(entry.help), 22).substr(2));
+    say("{}", two_columns(std::string(entry.name), std::string(entry.help), 24).substr(2));
 }
 
 Table listed(const std::string& what) {

@@ -74,7 +74,9 @@ class Profiling::Profiler {
   /// What the job is believed to cost under manual.
   double believed_manual_usd(const sim::Job& job) {
     const sim::Configuration manual = scenario_.manual.configuration(job, scenario_.cluster, scenario_.costs, belief_, believed_);
-    return believed_.run_until_it_fits(job, {.configuration = manual}).cost_usd;
+    sim::Job to_target = job;
+    to_target.stop = sim::Stop::target;  // nothing says yet how long a budget is
+    return believed_.run_until_it_fits(to_target, {.configuration = manual}).cost_usd;
   }
 
   /// Appends so many of the shared runs of one profile in one pool, and returns what they cost.

@@ -158,21 +158,21 @@ def draw_command(schema, registry, seed):
 # Of those who read a trace.
 TRACED = {"--sample": lambda r: r.choice([0.5, 1]), "--seed": lambda r: r.randrange(99), "--from": lambda r: r.choice([0, 1000]), "--to": lambda r: r.choice([1e5, 1e10]),
           "--scale-load": lambda r: r.choice([0.5, 3])}
-# By command, what few give it: others are drawn where the line is.
+# By command, or by it and what it is of: what few give it. Others are drawn where the line is.
 RARER = {
     "describe": {"--plots": lambda _: "pictures", **TRACED}, "plot": {"--higher": lambda r: r.choice(draw_reading.COLUMNS)}, "explain": {"--inputs": lambda _: "."}, "bundle": {"--inputs": lambda _: "."},
     "reproduce": {"--processes": lambda _: 1, "--csv-safe": None, "--run-programs": None}, "synthesize": {**TRACED, "--csv-safe": None},
     "sweep": {"--limit": lambda r: r.choice([1, 4, 100])}, "train": {"--set": lambda r: f"/seed={r.randrange(99)}"}, "validate": {"--csv-safe": None}, "calibrate": {"--csv-safe": None},
     "graph": {"--granularity": lambda r: r.choice(["layers", "tensorflow"]), "--unroll": None, "--dropout": None, "--layers": lambda r: r.choice([1, 3]), "--steps": lambda r: r.choice([1, 8]),
               "--hidden": lambda r: r.choice([1, 64]), "--vocabulary": lambda r: r.choice([10, 5000]), "--dataset": lambda r: r.choice(["cifar10", "wmt16"])},
-    "import": {"--csv-safe": None, **TRACED}, "profile": {"--csv-safe": None, "--seed": lambda r: r.randrange(99)}, "export": {"--csv-safe": None, **TRACED}, "split": {"--dataset": lambda _: "cifar10"}, "list": {"--json": None}}
+    "import": {"--csv-safe": None}, "import jobs": TRACED, "profile": {"--csv-safe": None, "--seed": lambda r: r.randrange(99)}, "export jobs": {"--csv-safe": None, **TRACED}, "split": {"--dataset": lambda _: "cifar10"}, "list": {"--json": None}}
 
 
 def add_rarer(draw, command):
     """Options that few give, a suite of regressions of one scenario, a policy among those of the leaderboard."""
     for line in command.lines:
         if line and draw.chance(0.2):
-            line += draw_commands.options(draw, {**RARER.get(line[0], {}), "--max-memory": lambda r: r.choice(["2GB", "500MB"])}, 0.4)
+            line += draw_commands.options(draw, {**RARER.get(line[0], {}), **RARER.get(" ".join(line[:2]), {}), "--max-memory": lambda r: r.choice(["2GB", "500MB"])}, 0.4)
     if draw.chance(0.02):
         scenario, files = generate(draw.schema, draw.registry, draw.rng.randrange(10**6))
         command.files |= {f"suite/{name}": text for name, text in {**files, "one.json": json.dumps(scenario), "suite.json": '{"scenarios": ["one"], "policy_seeds": 2}'}.items()}

@@ -59,6 +59,9 @@ def job_file(draw):
                        ("workers", rng.choice([1, 2, 7])), ("objective", rng.choice(["least-energy", "least-cost", "least-time"])), ("samples", rng.choice([1, 1000, 1e9]))):
         if draw.chance(0.2):
             job[key] = value
+    if job.get("samples") == 1e9:  # no limit that is drawn is kept then
+        job.pop("deadline_s", None)
+        job.pop("cost_limit_usd", None)
     return draw.file("job.json", json.dumps(job))
 
 

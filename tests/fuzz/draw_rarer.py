@@ -256,7 +256,7 @@ def bounded(draw, scenario):
 CHANGES = {"placement": placed, "search": searched, "frontier": claimed, "spot-workers": priced, "spot": bounded}
 STUDIES = {
     "search": {"accuracy_above": lambda d: round(d.rng.uniform(0, 0.6), 2), "gpu_hours": lambda d: by_magnitude(d, 0.1, 1000), "cost_usd": lambda d: by_magnitude(d, 0.1, 1000),
-               "targets": lambda d: d.some("search_targets", 0.4, {"latency_s": (1e-4, 1), "search_h": (0.1, 100), "utilization_gain_percent": (0, 50)})},
+               "targets": lambda d: d.some("search_targets", 0.6, {"latency_s": (1e-4, 1), "search_h": (0.1, 100), "utilization_gain_percent": (0, 50)})},
     "threads": {"granularity": lambda d: d.rng.choice(["layers", "tensorflow"]), "counter_noise": lambda d: round(d.rng.uniform(0, 0.3), 2), "factors": lambda d: sorted(d.rng.sample([0, 0.5, 1, 2], 2))},
     "characterise": {"tolerance": lambda d: round(d.rng.uniform(0, 0.5), 2)},
     "placement": {"sampling_processes": lambda d: d.rng.randint(1, 3)},

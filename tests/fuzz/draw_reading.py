@@ -9,6 +9,7 @@ from draw_files import network
 TABLES = os.path.join(HERE, "tables")
 CORPUS = os.path.join(HERE, "corpus")
 KINDS_OF_PLOTS = ("savings", "line", "heat", "bars", "tradeoff", "cdf", "choices", "deadlines", "gantt", "queue", "utilization", "learning", "threads", "pareto", "speedup", "errors")
+PLOTS_OF_SEVERAL = ("savings", "cdf")  # that take more than one folder
 COLUMNS = ("policy", "pool", "model", "jct_mean_s", "cost_usd", "end_s", "time_s", "repetition", "no such")
 
 
@@ -21,12 +22,13 @@ def results(draw):
     case = draw.file("case.json", json.dumps(scenario))
     lines = [["run", case, "--out", "one", "--processes", "1"]]
     readers = rng.choices((explain, compare, report, plot, export, regress, bundle, resume), weights=(3, 3, 2, 3, 2, 2, 2, 2), k=rng.choice([1, 2, 3, 4]))
-    if {compare, regress} & set(readers) or draw.chance(0.2):
-        lines.append(["run", case, "--out", "two", "--processes", "1", *(["--set", "/seed=7"] if draw.chance(0.7) else [])])
-    lines += [tampering(draw, "one") for _ in range(rng.choice([0, 1, 1, 1, 2, 8]))]
-    for reader in readers:
-        lines += reader(draw, scenario)
-    return lines
+    second = {compare, regress} & set(readers) or draw.chance(0.2)
+    other = ["--set", "/seed=7"] if second and draw.chance(0.7) else []
+    tampered = [tampering(draw, "one") for _ in range(rng.choice([0, 1, 1, 1, 2, 8]))]
+    read = [line for reader in readers for line in reader(draw, scenario)]
+    if second or any("two" in line for line in read):
+        lines.append(["run", case, "--out", "two", "--processes", "1", *other])
+    return [*lines, *tampered, *read]
 
 
 def some_policy(scenario):
@@ -34,9 +36,14 @@ def some_policy(scenario):
     return lambda rng: rng.choice([policy if isinstance(policy, str) else policy["name"] for policy in scenario.get("policies", ["manual"])])
 
 
+def some_repetition(scenario):
+    """The first, or the last that the scenario has."""
+    return lambda rng: rng.choice([0, scenario.get("repetitions", 1) - 1])
+
+
 def explain(draw, scenario):
     jobs_ = [str(job["job_id"]) for job in scenario.get("jobs", []) if "job_id" in job] or ["mixed-0000", "mixed-0001"]
-    return [["explain", "one", draw.rng.choice(jobs_), *options(draw, {"--all": None, "--policy": some_policy(scenario), "--repetition": lambda r: r.choice([0, 0, 1, 9])})]]
+    return [["explain", "one", draw.rng.choice(jobs_), *options(draw, {"--all": None, "--policy": some_policy(scenario), "--repetition": some_repetition(scenario)})]]
 
 
 def compare(draw, _):
@@ -50,7 +57,7 @@ def report(draw, _):
 
 def plot(draw, _):
     results_ = draw.rng.choice([["one"], ["one"], ["one", "two"], ["one/jobs.csv"]])
-    return [["plot", draw.rng.choice(KINDS_OF_PLOTS), *results_, "-o", draw.rng.choice(["plot.svg", "plot.svg", "plot.png"]), *options(draw, {
+    return [["plot", draw.rng.choice(KINDS_OF_PLOTS if len(results_) == 1 else PLOTS_OF_SEVERAL), *results_, "-o", draw.rng.choice(["plot.svg", "plot.svg", "plot.png"]), *options(draw, {
         "--x": lambda r: r.choice(COLUMNS), "--y": lambda r: r.choice(COLUMNS), "--by": lambda r: r.choice(COLUMNS), "--value": lambda r: r.choice(COLUMNS),
         "--where": lambda r: r.choice(["policy=manual", "repetition=0", "pool=p0", "=", "state="]), "--relative-to": lambda r: r.choice(["manual", "oracle"]),
         "--size": lambda r: r.choice(["one-column", "two-column"]), "--data": lambda _: "drawn"}, 0.15)]]
@@ -58,7 +65,7 @@ def plot(draw, _):
 
 def export(draw, scenario):
     return [["export", "results", draw.rng.choice(["batsim-jobs", "paje"]), "one", "-o", "exported", *options(draw, {
-        "--policy": some_policy(scenario), "--repetition": lambda r: r.choice([0, 0, 1, 9])})]]
+        "--policy": some_policy(scenario), "--repetition": some_repetition(scenario)})]]
 
 
 def regress(draw, scenario):

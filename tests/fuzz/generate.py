@@ -325,7 +325,7 @@ def generate(schema, registry, seed):
     generator = Generator(schema, registry, seed)
     scenario = generator.scenario()
     generator.rng = random.Random(f"rarer {seed}")
-    if generator.chance(0.4):
+    if generator.chance(0.8 if "study" in scenario else 0.4):  # few scenarios have a study, and each study has options of its own
         draw_rarer.some_of_them(generator, scenario)
     return scenario, generator.files
 

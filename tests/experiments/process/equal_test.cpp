@@ -91,7 +91,7 @@ TEST_CASE("a process that leaves place at data-parallel, and one that takes a si
   check_equal({.decision = "place", .built_in = "\"data-parallel\"", .script = answers("data-parallel")});
   // The built-in one says in decisions.csv what it has found.
   check_equal({.decision = "place",
-               .built_in = "\"single-device\"",
+               .built_in = R"({"name": "single-device", "alone": true})",
                .script = answers("single-gpu"),
                .files = {"jobs.csv", "stages.csv"}});
 }
